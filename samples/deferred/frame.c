@@ -2,74 +2,59 @@
 
 /* The frame, as heddle is told of it: resources, then passes in the order in which they make sense to read. heddle
  * finds out what depends on what, which queue runs what, where the barriers stand and which images share memory.
- * Nothing here touches Vulkan; the callbacks in passes_*.c record the commands. */
+ * Nothing here touches Vulkan; the callbacks in passes.c record the commands. */
 
-#define R8 9 /* VkFormat numbers */
-#define RGBA8 37
-#define RG16F 83
-#define RGBA16F 97
-#define D32F 126
-
-static hd_resource image(struct app *app, const char *name, uint32_t divisor, uint32_t format)
+static uint32_t bloom_levels(uint32_t width, uint32_t height)
 {
-    return hd_graph_image(app->graph, &(hd_image_desc){.name = name,
-                                                       .width = (app->width + divisor - 1) / divisor,
-                                                       .height = (app->height + divisor - 1) / divisor,
-                                                       .format = format});
-}
-
-static hd_resource buffer(struct app *app, const char *name, uint64_t bytes)
-{
-    return hd_graph_buffer(app->graph, &(hd_buffer_desc){.name = name, .bytes = bytes});
+    uint32_t least = (width < height ? width : height) / 2, levels = 2;
+    while (levels < MAX_BLOOM_LEVELS && least >> levels >= 8)
+        levels++;
+    return levels;
 }
 
 static void declare_resources(struct app *app, struct frame *f)
 {
-    hd_graph *g = app->graph;
-    uint64_t tiles = (uint64_t)((app->width + TILE - 1) / TILE) * ((app->height + TILE - 1) / TILE);
+    struct kit *kit = &app->kit;
+    uint64_t tiles = (uint64_t)((f->width + TILE - 1) / TILE) * ((f->height + TILE - 1) / TILE);
 
     /* The meshes stay from frame to frame: they are the sample's own buffers. */
-    f->vertices = hd_graph_import(
-        g, &(hd_import_desc){.name = "vertices", .buffer = app->vertices.buffer, .bytes = app->vertices.bytes});
-    f->indices = hd_graph_import(
-        g, &(hd_import_desc){.name = "indices", .buffer = app->indices.buffer, .bytes = app->indices.bytes});
+    f->vertices = hd_graph_import(kit->graph, &app->vertices.import);
+    f->indices = hd_graph_import(kit->graph, &app->indices.import);
 
-    f->staging = buffer(app, "staging", sizeof(struct frame_data));
-    f->constants = buffer(app, "constants", sizeof(struct constants));
-    f->lights = buffer(app, "lights", sizeof f->data.lights);
-    f->instances = buffer(app, "instances", sizeof f->data.instances);
-    f->light_masks = buffer(app, "light masks", tiles * 16);
-    f->readback = buffer(app, "readback", (uint64_t)app->width * app->height * 4);
+    f->staging = kit_buffer(kit, "staging", sizeof(struct frame_data));
+    f->constants = kit_buffer(kit, "constants", sizeof(struct constants));
+    f->lights = kit_buffer(kit, "lights", sizeof f->data.lights);
+    f->instances = kit_buffer(kit, "instances", sizeof f->data.instances);
+    f->light_masks = kit_buffer(kit, "light masks", tiles * 16);
 
-    f->sun_map = hd_graph_image(
-        g, &(hd_image_desc){.name = "sun map", .width = SHADOW_SIZE, .height = SHADOW_SIZE, .format = D32F});
-    f->depth = image(app, "depth", 1, D32F);
-    f->albedo = image(app, "albedo", 1, RGBA8);
-    f->normal = image(app, "normal", 1, RGBA16F);
-    f->motion = image(app, "motion", 1, RG16F);
-    f->occlusion_noisy = image(app, "noisy occlusion", 2, R8);
-    f->occlusion = image(app, "occlusion", 2, R8);
-    f->mirror_color = image(app, "mirrored court", 2, RGBA16F);
-    f->mirror_depth = image(app, "mirrored depth", 2, D32F);
-    f->reflected = image(app, "reflections", 2, RGBA16F);
-    f->mist = image(app, "mist", 2, RGBA16F);
-    f->lit = image(app, "lit", 1, RGBA16F);
-    f->resolved = image(app, "resolved", 1, RGBA16F);
-    f->history = hd_graph_history(g, f->resolved);
-    f->bloom = hd_graph_image(g, &(hd_image_desc){.name = "bloom",
-                                                  .width = f->bloom_levels[0].width,
-                                                  .height = f->bloom_levels[0].height,
-                                                  .format = RGBA16F,
-                                                  .mips = app->bloom_level_count});
-    f->picture = image(app, "picture", 1, RGBA8);
+    f->sun_map = kit_image_with(kit, &(hd_image_desc){.name = "sun map",
+                                                      .width = SHADOW_SIZE,
+                                                      .height = SHADOW_SIZE,
+                                                      .format = VK_FORMAT_D32_SFLOAT});
+    f->depth = kit_image(kit, "depth", 1, VK_FORMAT_D32_SFLOAT);
+    f->albedo = kit_image(kit, "albedo", 1, VK_FORMAT_R8G8B8A8_UNORM);
+    f->normal = kit_image(kit, "normal", 1, VK_FORMAT_R16G16B16A16_SFLOAT);
+    f->motion = kit_image(kit, "motion", 1, VK_FORMAT_R16G16_SFLOAT);
+    f->occlusion_noisy = kit_image(kit, "noisy occlusion", 2, VK_FORMAT_R8_UNORM);
+    f->occlusion = kit_image(kit, "occlusion", 2, VK_FORMAT_R8_UNORM);
+    f->mirror_color = kit_image(kit, "mirrored court", 2, VK_FORMAT_R16G16B16A16_SFLOAT);
+    f->mirror_depth = kit_image(kit, "mirrored depth", 2, VK_FORMAT_D32_SFLOAT);
+    f->reflected = kit_image(kit, "reflections", 2, VK_FORMAT_R16G16B16A16_SFLOAT);
+    f->mist = kit_image(kit, "mist", 2, VK_FORMAT_R16G16B16A16_SFLOAT);
+    f->lit = kit_image(kit, "lit", 1, VK_FORMAT_R16G16B16A16_SFLOAT);
+    f->resolved = kit_image(kit, "resolved", 1, VK_FORMAT_R16G16B16A16_SFLOAT);
+    f->history = hd_graph_history(kit->graph, f->resolved);
+    f->bloom = kit_image_with(kit, &(hd_image_desc){.name = "bloom",
+                                                    .width = f->bloom_levels[0].width,
+                                                    .height = f->bloom_levels[0].height,
+                                                    .format = VK_FORMAT_R16G16B16A16_SFLOAT,
+                                                    .mips = bloom_levels(f->width, f->height)});
+    f->picture = kit_image(kit, "picture", 1, VK_FORMAT_R8G8B8A8_UNORM);
 }
 
-/* A pass; where pictures are wanted, with passes behind it that keep what it wrote. */
 static void add_pass(struct frame *f, const hd_pass_desc *desc)
 {
-    hd_pass pass = hd_graph_pass(f->app->graph, desc);
-    if (f->with_thumbnails)
-        thumbnails_add(f, pass, desc);
+    kit_pass(&f->app->kit, desc);
 }
 
 /* One line a thought reads better here than one line a field. */
@@ -215,50 +200,37 @@ static void declare_picture(struct frame *f)
                         {f->bloom, HD_SAMPLED_COMPUTE, .range = largest},
                         {f->picture, HD_STORAGE_WRITE_COMPUTE}),
     });
-    if (!f->read_back)
-        return;
-    add_pass(f, &(hd_pass_desc){
-        .name = "read back", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 60,
-        .record = read_back, .user = f,
-        .uses = HD_USES({f->picture, HD_TRANSFER_SRC}, {f->readback, HD_TRANSFER_DST}),
-    });
-    /* Nothing in the graph needs what a host pass does with the picture: without root it would be culled, and with it
-     * everything that leads only here. */
-    add_pass(f, &(hd_pass_desc){
-        .name = "keep picture", .type = HD_PASS_HOST, .root = true, .record = keep_picture, .user = f,
-        .uses = HD_USES({f->readback, HD_HOST_READ}),
-    });
 }
 
 /* clang-format on */
 
-void frame_declare(struct app *app, struct frame *frame, uint32_t number, bool with_thumbnails)
+hd_resource frame_declare(struct app *app)
 {
-    struct scene_view view = {.frame = number,
-                              .width = app->width,
-                              .height = app->height,
+    struct kit *kit = &app->kit;
+    struct frame *f = &app->frames[kit->slot];
+    struct scene_view view = {.frame = kit->number,
+                              .width = kit->width,
+                              .height = kit->height,
                               .shadow_size = SHADOW_SIZE,
-                              .tiles_x = (app->width + TILE - 1) / TILE,
-                              .tiles_y = (app->height + TILE - 1) / TILE,
-                              .detail = app->detail};
-    frame->app = app;
-    frame->number = number;
-    frame->read_back = !app->bench || number + 1 == app->frame_count;
-    frame->write_png =
-        !app->bench && (number + 1 == app->frame_count || (app->every && (number + 1) % app->every == 0));
-    for (uint32_t i = 0; i < app->bloom_level_count; i++) {
-        uint32_t width = (app->width + 1) / 2 >> i, height = (app->height + 1) / 2 >> i;
-        frame->bloom_levels[i] = (struct bloom_level){frame, i, width ? width : 1, height ? height : 1};
+                              .tiles_x = (kit->width + TILE - 1) / TILE,
+                              .tiles_y = (kit->height + TILE - 1) / TILE,
+                              .detail = kit->options.detail};
+    uint32_t levels = bloom_levels(kit->width, kit->height);
+    f->app = app;
+    f->width = kit->width;
+    f->height = kit->height;
+    for (uint32_t i = 0; i < levels; i++) {
+        uint32_t width = (f->width + 1) / 2 >> i, height = (f->height + 1) / 2 >> i;
+        f->bloom_levels[i] = (struct bloom_level){f, i, width ? width : 1, height ? height : 1};
     }
-    scene_frame(&app->scene, &view, &frame->data);
+    scene_frame(&app->scene, &view, &f->data);
 
-    frame->with_thumbnails = with_thumbnails;
-    hd_graph_begin(app->graph);
-    declare_resources(app, frame);
-    declare_upload(frame);
-    declare_geometry(frame);
-    declare_async(frame);
-    declare_lighting(frame);
-    declare_bloom(frame, app->bloom_level_count);
-    declare_picture(frame);
+    declare_resources(app, f);
+    declare_upload(f);
+    declare_geometry(f);
+    declare_async(f);
+    declare_lighting(f);
+    declare_bloom(f, levels);
+    declare_picture(f);
+    return f->picture;
 }

@@ -39,33 +39,33 @@ void scene_destroy(struct scene *scene)
     mesh_store_free(&scene->store);
 }
 
-static vec3 light_place(const struct scene *scene, uint32_t i, float seconds)
+static vec3s light_place(const struct scene *scene, uint32_t i, float seconds)
 {
     const struct light *light = &scene->lights[i];
-    vec3 at = v3(light->x, light->y, light->z);
+    vec3s at = v3(light->x, light->y, light->z);
     if (i - scene->first_orbiting < scene->orbiting_count) {
         float turn = 2.0f * PI * (float)(i - scene->first_orbiting) / (float)scene->orbiting_count + 0.5f * seconds;
         float swing = sinf(3.0f * turn + seconds);
-        return v3_add(KNOT_AT, v3(2.15f * cosf(turn), 0.7f * swing, 2.15f * sinf(turn)));
+        return glms_vec3_add(KNOT_AT, v3(2.15f * cosf(turn), 0.7f * swing, 2.15f * sinf(turn)));
     }
     if (at.y < 0.12f) /* afloat in the pool */
-        return v3_add(
+        return glms_vec3_add(
             at, v3(0.03f * sinf(0.7f * seconds + (float)i), 0.008f * sinf(2.1f * seconds + 1.7f * (float)i), 0.0f));
     if (light->radius < 3.0f) /* fireflies */
-        return v3_add(at, v3(0.3f * sinf(seconds + (float)i), 0.2f * sinf(1.3f * seconds + 2.0f * (float)i), 0.0f));
+        return glms_vec3_add(at, v3(0.3f * sinf(seconds + (float)i), 0.2f * sinf(1.3f * seconds + 2.0f * (float)i), 0.0f));
     return at;
 }
 
-static mat4 knot_place(float seconds)
+static mat4s knot_place(float seconds)
 {
-    mat4 turn = m4_place(KNOT_AT, 0.0f + 0.35f * seconds, v3(1.45f, 1.45f, 1.45f));
-    return m4_mul(turn, m4_rotate_x(1.15f));
+    mat4s turn = kit_place(KNOT_AT, 0.0f + 0.35f * seconds, v3(1.45f, 1.45f, 1.45f));
+    return glms_mat4_mul(turn, kit_rotate_x(1.15f));
 }
 
-static void set_rows(vec4 rows[3], mat4 m)
+static void set_rows(vec4s rows[3], mat4s m)
 {
     for (int row = 0; row < 3; row++)
-        rows[row] = (vec4){m.m[0][row], m.m[1][row], m.m[2][row], m.m[3][row]};
+        rows[row] = (vec4s){{m.raw[0][row], m.raw[1][row], m.raw[2][row], m.raw[3][row]}};
 }
 
 static void animate(const struct scene *scene, float seconds, float last_seconds, struct frame_data *out)
@@ -75,7 +75,7 @@ static void animate(const struct scene *scene, float seconds, float last_seconds
     set_rows(knot->rows, knot_place(seconds));
     set_rows(knot->previous_rows, knot_place(last_seconds));
     for (uint32_t i = 0; i < scene->light_count; i++) {
-        vec3 now = light_place(scene, i, seconds), before = light_place(scene, i, last_seconds);
+        vec3s now = light_place(scene, i, seconds), before = light_place(scene, i, last_seconds);
         struct instance *pearl = &out->instances[scene->first_instance[MESH_PEARL] + i];
         out->lights[i] = scene->lights[i];
         out->lights[i].x = pearl->rows[0].w = now.x;
@@ -87,25 +87,14 @@ static void animate(const struct scene *scene, float seconds, float last_seconds
     }
 }
 
-/* The radical inverse: the Halton points of bases 2 and 3 spread the jitter evenly over the pixel. */
-static float halton(uint32_t index, uint32_t base)
-{
-    float result = 0.0f, fraction = 1.0f;
-    for (; index > 0; index /= base) {
-        fraction /= (float)base;
-        result += fraction * (float)(index % base);
-    }
-    return result;
-}
-
-static vec3 eye_place(float seconds)
+static vec3s eye_place(float seconds)
 {
     return v3(-1.25f + 0.12f * seconds, 1.70f + 0.02f * seconds, 9.65f - 0.14f * seconds);
 }
 
-static mat4 view_at(float seconds)
+static mat4s view_at(float seconds)
 {
-    return m4_look_at(eye_place(seconds), v3(0.15f + 0.02f * seconds, 1.95f, -8.0f), v3(0, 1, 0));
+    return glms_lookat(eye_place(seconds), v3(0.15f + 0.02f * seconds, 1.95f, -8.0f), v3(0, 1, 0));
 }
 
 void scene_frame(const struct scene *scene, const struct scene_view *view, struct frame_data *out)
@@ -114,27 +103,27 @@ void scene_frame(const struct scene *scene, const struct scene_view *view, struc
     float seconds = (float)view->frame / 30.0f, last = view->frame ? (float)(view->frame - 1) / 30.0f : 0.0f;
     float width = (float)view->width, height = (float)view->height;
     const float near_z = 0.1f, far_z = 320.0f, tan_y = tanf(0.5f * 50.0f * PI / 180.0f);
-    vec3 eye = eye_place(seconds);
+    vec3s eye = eye_place(seconds);
 
-    mat4 projection = m4_perspective(tan_y * width / height, tan_y, near_z, far_z), jittered = projection;
-    jittered.m[2][0] += (halton(view->frame % 16 + 1, 2) - 0.5f) * 2.0f / width;
-    jittered.m[2][1] += (halton(view->frame % 16 + 1, 3) - 0.5f) * 2.0f / height;
-    mat4 looking = view_at(seconds), mirror = m4_place(v3(0, 0, 0), 0.0f, v3(1, -1, 1));
-    c->view_projection = m4_mul(jittered, looking);
-    c->clean_view_projection = m4_mul(projection, looking);
-    c->last_view_projection = m4_mul(projection, view_at(last));
-    c->inverse_view_projection = m4_inverse(c->view_projection);
-    c->mirror_view_projection = m4_mul(c->view_projection, mirror);
+    mat4s projection = kit_perspective(tan_y * width / height, tan_y, near_z, far_z), jittered = projection;
+    jittered.raw[2][0] += (kit_halton(view->frame % 16 + 1, 2) - 0.5f) * 2.0f / width;
+    jittered.raw[2][1] += (kit_halton(view->frame % 16 + 1, 3) - 0.5f) * 2.0f / height;
+    mat4s looking = view_at(seconds), mirror = kit_place(v3(0, 0, 0), 0.0f, v3(1, -1, 1));
+    c->view_projection = glms_mat4_mul(jittered, looking);
+    c->clean_view_projection = glms_mat4_mul(projection, looking);
+    c->last_view_projection = glms_mat4_mul(projection, view_at(last));
+    c->inverse_view_projection = glms_mat4_inv(c->view_projection);
+    c->mirror_view_projection = glms_mat4_mul(c->view_projection, mirror);
 
-    vec3 sun = v3_normalize(v3(-0.78f, 0.285f, -0.58f)), centre = v3(0, 2.0f, -3.0f);
-    mat4 from_sun = m4_look_at(v3_add(centre, v3_scale(sun, 40.0f)), centre, v3(0, 1, 0));
-    c->sun_view_projection = m4_mul(m4_orthographic(19.0f, 12.5f, 1.0f, 80.0f), from_sun);
+    vec3s sun = glms_vec3_normalize(v3(-0.78f, 0.285f, -0.58f)), centre = v3(0, 2.0f, -3.0f);
+    mat4s from_sun = glms_lookat(glms_vec3_add(centre, glms_vec3_scale(sun, 40.0f)), centre, v3(0, 1, 0));
+    c->sun_view_projection = glms_mat4_mul(kit_orthographic(19.0f, 12.5f, 1.0f, 80.0f), from_sun);
 
-    c->eye = (vec4){eye.x, eye.y, eye.z, seconds};
-    c->sun = (vec4){sun.x, sun.y, sun.z, 1.0f / (float)view->shadow_size};
-    c->sun_color = (vec4){5.4f, 2.55f, 0.98f, 0.74f};
-    c->size = (vec4){width, height, 1.0f / width, 1.0f / height};
-    c->planes = (vec4){near_z, far_z, view->frame ? 0.92f : 0.0f, height / (2.0f * tan_y)};
+    c->eye = (vec4s){{eye.x, eye.y, eye.z, seconds}};
+    c->sun = (vec4s){{sun.x, sun.y, sun.z, 1.0f / (float)view->shadow_size}};
+    c->sun_color = (vec4s){{5.4f, 2.55f, 0.98f, 0.74f}};
+    c->size = (vec4s){{width, height, 1.0f / width, 1.0f / height}};
+    c->planes = (vec4s){{near_z, far_z, view->frame ? 0.92f : 0.0f, height / (2.0f * tan_y)}};
     c->counts[0] = scene->light_count;
     c->counts[1] = view->frame;
     c->counts[2] = view->tiles_x;

@@ -30,7 +30,7 @@ enum surface { SURFACE_PLAIN, SURFACE_STONE, SURFACE_FLOOR, SURFACE_WATER, SURFA
 
 /* As the shaders read them: vertex attributes at instance rate. */
 struct instance {
-    vec4 rows[3], previous_rows[3]; /* object to world, this frame and the last */
+    vec4s rows[3], previous_rows[3]; /* object to world, this frame and the last */
     float red, green, blue, roughness;
     float metallic, emission, surface, number;
 };
@@ -42,17 +42,17 @@ struct light {
 
 /* std140; shaders/frame.glsl has the same. */
 struct constants {
-    mat4 view_projection;       /* with this frame's jitter */
-    mat4 clean_view_projection; /* without */
-    mat4 last_view_projection;  /* of the last frame, without */
-    mat4 inverse_view_projection;
-    mat4 mirror_view_projection; /* of the courtyard under the floor */
-    mat4 sun_view_projection;
-    vec4 eye;           /* w: seconds */
-    vec4 sun;           /* direction to the sun; w: texel of the shadow map in uv */
-    vec4 sun_color;     /* w: exposure */
-    vec4 size;          /* width, height, 1 / width, 1 / height */
-    vec4 planes;        /* near, far, history weight (0 in the first frame), pixels a metre at distance 1 */
+    mat4s view_projection;       /* with this frame's jitter */
+    mat4s clean_view_projection; /* without */
+    mat4s last_view_projection;  /* of the last frame, without */
+    mat4s inverse_view_projection;
+    mat4s mirror_view_projection; /* of the courtyard under the floor */
+    mat4s sun_view_projection;
+    vec4s eye;           /* w: seconds */
+    vec4s sun;           /* direction to the sun; w: texel of the shadow map in uv */
+    vec4s sun_color;     /* w: exposure */
+    vec4s size;          /* width, height, 1 / width, 1 / height */
+    vec4s planes;        /* near, far, history weight (0 in the first frame), pixels a metre at distance 1 */
     uint32_t counts[4]; /* lights, frame, tiles across, tiles down */
     uint32_t detail[4]; /* how many times as many samples of occlusion, mist and soft shadows; the rest unused */
 };

@@ -25,14 +25,14 @@ static const struct material bronze = {0.30f, 0.19f, 0.10f, 0.42f, 1, 0, SURFACE
 static const struct material gold = {1.00f, 0.72f, 0.29f, 0.22f, 1, 0, SURFACE_PLAIN};
 static const struct material foliage = {0.050f, 0.085f, 0.030f, 0.9f, 0, 0, SURFACE_LEAVES};
 
-static uint32_t put(struct scene *scene, enum mesh_id mesh, mat4 place, struct material material)
+static uint32_t put(struct scene *scene, enum mesh_id mesh, mat4s place, struct material material)
 {
     if (scene->instance_count == MAX_INSTANCES)
         return MAX_INSTANCES - 1;
     uint32_t number = scene->instance_count++;
     struct instance *instance = &scene->rest[number];
     for (int row = 0; row < 3; row++) {
-        instance->rows[row] = (vec4){place.m[0][row], place.m[1][row], place.m[2][row], place.m[3][row]};
+        instance->rows[row] = (vec4s){{place.raw[0][row], place.raw[1][row], place.raw[2][row], place.raw[3][row]}};
         instance->previous_rows[row] = instance->rows[row];
     }
     instance->red = material.red;
@@ -47,31 +47,31 @@ static uint32_t put(struct scene *scene, enum mesh_id mesh, mat4 place, struct m
     return number;
 }
 
-static void put_box(struct scene *scene, vec3 centre, vec3 size, struct material material)
+static void put_box(struct scene *scene, vec3s centre, vec3s size, struct material material)
 {
-    put(scene, MESH_BOX, m4_place(centre, 0.0f, size), material);
+    put(scene, MESH_BOX, kit_place(centre, 0.0f, size), material);
 }
 
 /* A light and the pearl that is seen for it. */
-static void put_light(struct scene *scene, vec3 at, float pearl, vec3 color, float strength, float radius)
+static void put_light(struct scene *scene, vec3s at, float pearl, vec3s color, float strength, float radius)
 {
     if (scene->light_count == MAX_LIGHTS)
         return;
     scene->lights[scene->light_count++] =
         (struct light){at.x, at.y, at.z, radius, color.x * strength, color.y * strength, color.z * strength, 0.0f};
     struct material glow = {color.x, color.y, color.z, 1.0f, 0.0f, 9.0f + 0.8f * strength, SURFACE_PLAIN};
-    put(scene, MESH_PEARL, m4_place(at, 0.0f, v3(pearl, pearl, pearl)), glow);
+    put(scene, MESH_PEARL, kit_place(at, 0.0f, v3(pearl, pearl, pearl)), glow);
 }
 
 /* A smooth round of colours from teal over violet and rose to amber. */
-static vec3 palette(float t)
+static vec3s palette(float t)
 {
-    static const vec3 stops[] = {{0.10f, 0.85f, 0.75f}, {0.18f, 0.45f, 1.0f}, {0.55f, 0.22f, 1.0f},
-                                 {1.0f, 0.20f, 0.55f},  {1.0f, 0.42f, 0.20f}, {1.0f, 0.66f, 0.25f}};
+    static const vec3s stops[] = {{{0.10f, 0.85f, 0.75f}}, {{0.18f, 0.45f, 1.0f}}, {{0.55f, 0.22f, 1.0f}},
+                                  {{1.0f, 0.20f, 0.55f}},  {{1.0f, 0.42f, 0.20f}}, {{1.0f, 0.66f, 0.25f}}};
     float at = fminf(fmaxf(t, 0.0f), 0.9999f) * 5.0f;
     int i = (int)at;
     float f = at - (float)i;
-    return v3_add(v3_scale(stops[i], 1.0f - f), v3_scale(stops[i + 1], f));
+    return glms_vec3_add(glms_vec3_scale(stops[i], 1.0f - f), glms_vec3_scale(stops[i + 1], f));
 }
 
 static float hash01(uint32_t n)
@@ -83,20 +83,20 @@ static float hash01(uint32_t n)
 
 static void put_column(struct scene *scene, float x, float z)
 {
-    put(scene, MESH_PLINTH, m4_place(v3(x, 0.0f, z), 0.0f, v3(1, 1, 1)), pale_stone);
-    put(scene, MESH_COLUMN, m4_place(v3(x, 0.36f, z), 0.0f, v3(0.27f, 2.64f, 0.27f)), limestone);
-    put(scene, MESH_CAPITAL, m4_place(v3(x, 3.0f, z), 0.0f, v3(1, 1, 1)), pale_stone);
+    put(scene, MESH_PLINTH, kit_place(v3(x, 0.0f, z), 0.0f, v3(1, 1, 1)), pale_stone);
+    put(scene, MESH_COLUMN, kit_place(v3(x, 0.36f, z), 0.0f, v3(0.27f, 2.64f, 0.27f)), limestone);
+    put(scene, MESH_CAPITAL, kit_place(v3(x, 3.0f, z), 0.0f, v3(1, 1, 1)), pale_stone);
     put_box(scene, v3(x, 0.06f, z), v3(0.84f, 0.12f, 0.84f), pale_stone);
     put_box(scene, v3(x, 3.46f, z), v3(0.74f, 0.16f, 0.74f), pale_stone);
-    put(scene, MESH_URN, m4_place(v3(x, 5.80f, z), 0.0f, v3(1, 1, 1)), pale_stone);
+    put(scene, MESH_URN, kit_place(v3(x, 5.80f, z), 0.0f, v3(1, 1, 1)), pale_stone);
 }
 
 static void put_arch(struct scene *scene, float x, float z, float turn)
 {
-    put(scene, MESH_ARCH, m4_place(v3(x, SPRING, z), turn, v3(1, 1, 1)), limestone);
-    put(scene, MESH_RING, m4_place(v3(x, SPRING, z), turn, v3(1, 1, 1)), pale_stone);
+    put(scene, MESH_ARCH, kit_place(v3(x, SPRING, z), turn, v3(1, 1, 1)), limestone);
+    put(scene, MESH_RING, kit_place(v3(x, SPRING, z), turn, v3(1, 1, 1)), pale_stone);
     put_box(scene, v3(x, 4.43f, z), v3(0.018f, 0.55f, 0.018f), bronze);
-    put(scene, MESH_LANTERN, m4_place(v3(x, 3.98f, z), 0.4f, v3(1, 1, 1)), bronze);
+    put(scene, MESH_LANTERN, kit_place(v3(x, 3.98f, z), 0.4f, v3(1, 1, 1)), bronze);
     put_light(scene, v3(x, 3.94f, z), 0.10f, v3(1.0f, 0.56f, 0.22f), 8.0f, 5.5f);
 }
 
@@ -131,7 +131,7 @@ static void put_aisle(struct scene *scene)
         put_box(scene, v3(6.4f, 5.36f, z), v3(3.6f, 0.22f, 0.26f), bronze);
         if (i == BAYS)
             break;
-        put(scene, MESH_LANTERN, m4_place(v3(7.92f, 2.44f, z - 0.5f * BAY), 0.0f, v3(0.9f, 0.9f, 0.9f)), bronze);
+        put(scene, MESH_LANTERN, kit_place(v3(7.92f, 2.44f, z - 0.5f * BAY), 0.0f, v3(0.9f, 0.9f, 0.9f)), bronze);
         put_light(scene, v3(7.9f, 2.4f, z - 0.5f * BAY), 0.085f, v3(1.0f, 0.42f, 0.16f), 5.0f, 4.4f);
     }
     put_box(scene, v3(-7.6f, 0.42f, middle), v3(0.45f, 0.84f, length + 2.0f), limestone);
@@ -143,8 +143,8 @@ static void put_pool(struct scene *scene)
     const float half = 1.5f, near_z = 6.2f, far_z = -6.8f, middle = 0.5f * (near_z + far_z), length = near_z - far_z;
     struct material water = {0.018f, 0.085f, 0.095f, 0.04f, 0, 0, SURFACE_WATER};
     struct material tiles = {0.62f, 0.53f, 0.43f, 0.30f, 0, 0, SURFACE_FLOOR};
-    put(scene, MESH_GROUND, m4_place(v3(0, 0, 0), 0.0f, v3(400, 1, 400)), tiles);
-    put(scene, MESH_GROUND, m4_place(v3(0, 0.012f, middle), 0.0f, v3(2 * half, 1, length)), water);
+    put(scene, MESH_GROUND, kit_place(v3(0, 0, 0), 0.0f, v3(400, 1, 400)), tiles);
+    put(scene, MESH_GROUND, kit_place(v3(0, 0.012f, middle), 0.0f, v3(2 * half, 1, length)), water);
     for (int side = -1; side <= 1; side += 2) {
         put_box(scene, v3((half + 0.14f) * (float)side, 0.05f, middle), v3(0.3f, 0.14f, length + 0.6f), pale_stone);
         for (int i = 0; i < 13; i++) {
@@ -171,8 +171,8 @@ static void put_spheres(struct scene *scene)
         {0.03f, 0.06f, 0.30f, 0.10f, 0, 0, SURFACE_PLAIN}, {0.62f, 0.66f, 0.72f, 0.34f, 1, 0, SURFACE_PLAIN}};
     for (int i = 0; i < 8; i++) {
         float x = i & 1 ? 2.85f : -2.85f, z = 4.5f - 3.0f * (float)(i / 2);
-        put(scene, MESH_PEDESTAL, m4_place(v3(x, 0, z), 0, v3(1, 1, 1)), pale_stone);
-        put(scene, MESH_SPHERE, m4_place(v3(x, 1.28f, z), 0, v3(0.38f, 0.38f, 0.38f)), kinds[i]);
+        put(scene, MESH_PEDESTAL, kit_place(v3(x, 0, z), 0, v3(1, 1, 1)), pale_stone);
+        put(scene, MESH_SPHERE, kit_place(v3(x, 1.28f, z), 0, v3(0.38f, 0.38f, 0.38f)), kinds[i]);
     }
 }
 
@@ -183,13 +183,13 @@ static void put_dais(struct scene *scene)
         float size = 6.6f - 0.9f * (float)i;
         put_box(scene, v3(0, 0.09f + 0.17f * (float)i, z), v3(size, 0.18f, size), i & 1 ? pale_stone : limestone);
     }
-    put(scene, MESH_PLINTH, m4_place(v3(0, 0.68f, z), 0, v3(1.7f, 1.5f, 1.7f)), pale_stone);
+    put(scene, MESH_PLINTH, kit_place(v3(0, 0.68f, z), 0, v3(1.7f, 1.5f, 1.7f)), pale_stone);
     for (int i = 0; i < 4; i++) { /* fire bowls at the corners of the lowest step */
-        vec3 at = v3(i & 1 ? 2.95f : -2.95f, 0.18f, z + (i & 2 ? 2.95f : -2.95f));
-        put(scene, MESH_PEDESTAL, m4_place(at, 0, v3(0.8f, 1.35f, 0.8f)), bronze);
+        vec3s at = v3(i & 1 ? 2.95f : -2.95f, 0.18f, z + (i & 2 ? 2.95f : -2.95f));
+        put(scene, MESH_PEDESTAL, kit_place(at, 0, v3(0.8f, 1.35f, 0.8f)), bronze);
         put_light(scene, v3(at.x, 1.56f, at.z), 0.17f, v3(1.0f, 0.50f, 0.16f), 12.0f, 6.5f);
     }
-    put(scene, MESH_KNOT, m4_identity(), gold);
+    put(scene, MESH_KNOT, GLMS_MAT4_IDENTITY, gold);
     put_light(scene, v3(0, 2.75f, z), 0.15f, v3(1.0f, 0.74f, 0.42f), 16.0f, 6.5f); /* its burning heart */
     scene->first_orbiting = scene->light_count;
     scene->orbiting_count = 12;
@@ -202,17 +202,17 @@ static void put_garden(struct scene *scene)
     for (uint32_t i = 0; i < 16; i++) {
         float x = -11.5f - 4.5f * hash01(i) - (float)(i & 1) * 3.0f, z = 8.0f - 2.6f * (float)i - hash01(i + 50u);
         float tall = 0.75f + 0.55f * hash01(i + 11u);
-        put(scene, MESH_CYPRESS, m4_place(v3(x, 0, z), 6.0f * hash01(i + 5u), v3(tall, tall, tall)), foliage);
+        put(scene, MESH_CYPRESS, kit_place(v3(x, 0, z), 6.0f * hash01(i + 5u), v3(tall, tall, tall)), foliage);
     }
     for (uint32_t i = 0; i < 9; i++) {
         float x = -16.0f + 4.4f * (float)i + 2.0f * hash01(i + 70u), z = -26.0f - 9.0f * hash01(i + 80u);
         float tall = 0.7f + 0.6f * hash01(i + 31u);
-        put(scene, MESH_CYPRESS, m4_place(v3(x, 0, z), 6.0f * hash01(i), v3(tall, tall, tall)), foliage);
+        put(scene, MESH_CYPRESS, kit_place(v3(x, 0, z), 6.0f * hash01(i), v3(tall, tall, tall)), foliage);
     }
     for (uint32_t i = 0; i < 7; i++) {
         struct material hill = {0.07f, 0.09f, 0.05f, 1.0f, 0, 0, SURFACE_LEAVES};
-        vec3 at = v3(-120.0f + 40.0f * (float)i, -3.0f, -110.0f - 40.0f * hash01(i + 20u));
-        put(scene, MESH_SPHERE, m4_place(at, 0, v3(34.0f + 20.0f * hash01(i), 5.0f + 6.0f * hash01(i + 3u), 30.0f)),
+        vec3s at = v3(-120.0f + 40.0f * (float)i, -3.0f, -110.0f - 40.0f * hash01(i + 20u));
+        put(scene, MESH_SPHERE, kit_place(at, 0, v3(34.0f + 20.0f * hash01(i), 5.0f + 6.0f * hash01(i + 3u), 30.0f)),
             hill);
     }
     for (uint32_t i = 0; i < 12; i++)

@@ -34,7 +34,7 @@ Test(readme, example_is_the_first_sample)
 Test(readme, samples_need_their_output, .init = hdt_enter_folder, .fini = hdt_leave_folder)
 {
     static const char *const samples[] = {"first/first", "vma/vma",
-                                          "deferred/deferred --frames 1 --width 64 --height 64"};
+                                          "deferred/deferred --frames 1 --size 64x64"};
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
         char command[1024];
         int n = snprintf(command, sizeof(command), "'" HEDDLE_BINARY_DIR "'/samples/%s >", samples[i]);

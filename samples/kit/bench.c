@@ -1,5 +1,6 @@
-#include "app.h"
+#include "internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +8,13 @@
  * frame alone, which is not measured, is read back: its picture depends on all frames before it and shows that every
  * one of them was right.
  *
- * Wall clock: from one return of hd_vk_execute to the next, which waits for the frame that is FRAMES_IN_FLIGHT older.
+ * Wall clock: from one return of kit_end to the next, which waits for the frame that is KIT_FRAMES_IN_FLIGHT older.
  * GPU: from the end of one frame's last pass to the end of the next one's, by timestamps; and each pass, from the end
  * of the pass before it on its queue (or its own earliest begin, if that came later) to its own end. */
 
-#define MOST_PASSES 64
+enum { MOST_PASSES = 128 };
 
-struct measured {
+struct kit_bench {
     double *wall, *gpu, *span; /* microseconds of each frame */
     double *begin, *pass;      /* pass * frames + frame, from the frame's first pass */
     uint32_t count, frames;
@@ -21,21 +22,36 @@ struct measured {
     uint32_t queues[MOST_PASSES];
     uint32_t pass_count;
     uint64_t seen, last_end_ns; /* of the last frame that was looked at */
+    double begin_us, before_us, total_us;
 };
 
-static bool measured_create(struct measured *m, uint32_t frames)
+bool kit_bench_open(struct kit *kit)
 {
-    size_t each = frames, all = each * MOST_PASSES;
-    *m = (struct measured){.frames = frames, .seen = UINT64_MAX};
+    size_t each = kit->options.bench, all = each * MOST_PASSES;
+    struct kit_bench *m = calloc(1, sizeof *m);
     double *values = calloc(3 * each + 2 * all, sizeof *values);
-    if (!values)
-        return false;
-    m->wall = values;
-    m->gpu = values + each;
-    m->span = values + 2 * each;
-    m->begin = values + 3 * each;
-    m->pass = values + 3 * each + all;
+    if (!m || !values) {
+        free(m);
+        free(values);
+        return kit_check(kit, HD_OUT_OF_MEMORY);
+    }
+    *m = (struct kit_bench){.frames = kit->options.bench,
+                            .seen = UINT64_MAX,
+                            .wall = values,
+                            .gpu = values + each,
+                            .span = values + 2 * each,
+                            .begin = values + 3 * each,
+                            .pass = values + 3 * each + all};
+    kit->bench = m;
     return true;
+}
+
+void kit_bench_close(struct kit *kit)
+{
+    if (kit->bench)
+        free(kit->bench->wall);
+    free(kit->bench);
+    kit->bench = NULL;
 }
 
 static int by_end(const void *a, const void *b)
@@ -45,7 +61,7 @@ static int by_end(const void *a, const void *b)
 }
 
 /* The passes of a finished frame; first_ns: the begin of its first. */
-static void note_passes(struct measured *m, hd_vk_span *spans, uint32_t count, uint64_t first_ns)
+static void note_passes(struct kit_bench *m, hd_vk_span *spans, uint32_t count, uint64_t first_ns)
 {
     uint64_t queue_end[HD_MAX_QUEUES] = {0};
     qsort(spans, count, sizeof *spans, by_end);
@@ -71,10 +87,10 @@ static void note_passes(struct measured *m, hd_vk_span *spans, uint32_t count, u
 }
 
 /* Takes the newest frame that has finished; measure: it counts. */
-static void note_frame(struct app *app, struct measured *m, bool measure)
+static void note_frame(struct kit *kit, struct kit_bench *m, bool measure)
 {
     hd_vk_times times;
-    if (hd_vk_times_get(app->vk, 0, &times) != HD_OK || times.frame == m->seen)
+    if (hd_vk_times_get(kit->vk, 0, &times) != HD_OK || times.frame == m->seen)
         return;
     m->seen = times.frame;
     hd_vk_span passes[MOST_PASSES];
@@ -96,73 +112,44 @@ static void note_frame(struct app *app, struct measured *m, bool measure)
     m->last_end_ns = last;
 }
 
-static void print_passes(struct app *app, struct measured *m)
+static void print_passes(const struct kit *kit, struct kit_bench *m)
 {
     static const char *const kinds[] = {"gfx", "compute", "transfer", "host"};
-    hd_vk_info info;
-    hd_vk_info_get(app->vk, &info);
     printf("\n%-16s %-9s %10s %10s\n", "pass", "queue", "begin us", "us");
     for (uint32_t p = 0; p < m->pass_count; p++) {
         size_t at = (size_t)p * m->frames;
-        double begin = median(&m->begin[at], m->count), time = median(&m->pass[at], m->count);
-        printf("%-16s %-9s %10.1f %10.1f\n", m->names[p], kinds[info.queues[m->queues[p]].kind], begin, time);
+        double begin = kit_median(&m->begin[at], m->count), time = kit_median(&m->pass[at], m->count);
+        printf("%-16s %-9s %10.1f %10.1f\n", m->names[p], kinds[kit->info.queues[m->queues[p]].kind], begin, time);
     }
 }
 
-static void print_result(struct app *app, struct measured *m, double total_us)
+void kit_bench_print(struct kit *kit)
 {
-    hd_vk_info info;
-    hd_vk_info_get(app->vk, &info);
+    struct kit_bench *m = kit->bench;
+    if (kit->options.passes)
+        print_passes(kit, m);
     printf("\ndevice,queues,workers,width,height,detail,frames,wall_us,wall_mean_us,gpu_us,gpu_span_us,picture\n");
-    printf("%s,%u,%u,%u,%u,%u,%u,%.1f,%.1f,", info.device_name, info.queue_count, hd_jobs_worker_count(app->jobs),
-           app->width, app->height, app->detail, app->bench, median(m->wall, m->frames), total_us / app->bench);
+    printf("%s,%u,%u,%u,%u,%u,%u,%.1f,%.1f,", kit->info.device_name, kit->info.queue_count,
+           hd_jobs_worker_count(kit->jobs), kit->width, kit->height, kit->options.detail, m->frames,
+           kit_median(m->wall, m->frames), m->total_us / m->frames);
     if (m->count)
-        printf("%.1f,%.1f,", median(m->gpu, m->count), median(m->span, m->count));
+        printf("%.1f,%.1f,", kit_median(m->gpu, m->count), kit_median(m->span, m->count));
     else
         printf(",,");
-    printf("%016llx\n", (unsigned long long)app->picture_hashes[app->frame_count - 1]);
+    printf("%016llx\n", (unsigned long long)kit->picture_hash);
 }
 
-static hd_result render_frames(struct app *app, struct measured *m, double *total_us)
+void kit_bench_frame(struct kit *kit)
 {
-    double begin = 0.0, before = 0.0;
-    for (uint32_t number = 0; number < app->frame_count; number++) {
-        const hd_plan *plan;
-        if (number == BENCH_WARM_UP)
-            begin = before = now_us();
-        hd_jobs_warm(app->jobs);
-        frame_declare(app, &app->frames[number % FRAME_SLOTS], number, false);
-        hd_result result = hd_vk_compile(app->vk, app->graph, NULL, &plan);
-        if (result == HD_OK && number == BENCH_WARM_UP + app->bench)
-            *total_us = now_us() - begin; /* the frame that is read back comes next */
-        if (result == HD_OK)
-            result = hd_vk_execute(app->vk, app->graph, plan);
-        if (result != HD_OK)
-            return result;
-        double now = now_us();
-        if (number >= BENCH_WARM_UP && number < BENCH_WARM_UP + app->bench)
-            m->wall[number - BENCH_WARM_UP] = now - before;
-        before = now;
-        note_frame(app, m, number >= BENCH_WARM_UP + FRAMES_IN_FLIGHT);
-    }
-    hd_result result = hd_vk_wait(app->vk);
-    if (result == HD_OK && atomic_load_explicit(&app->gpu.failed, memory_order_relaxed))
-        result = HD_VULKAN;
-    return result;
-}
-
-hd_result bench_run(struct app *app)
-{
-    struct measured m;
-    double total_us = 0.0;
-    if (!measured_create(&m, app->bench))
-        return HD_OUT_OF_MEMORY;
-    hd_result result = render_frames(app, &m, &total_us);
-    if (result == HD_OK) {
-        if (app->passes)
-            print_passes(app, &m);
-        print_result(app, &m, total_us);
-    }
-    free(m.wall);
-    return result;
+    struct kit_bench *m = kit->bench;
+    uint32_t number = kit->number, last = KIT_BENCH_WARM_UP + m->frames;
+    double now = kit_now_us();
+    if (number + 1 == KIT_BENCH_WARM_UP)
+        m->begin_us = now;
+    if (number >= KIT_BENCH_WARM_UP && number < last)
+        m->wall[number - KIT_BENCH_WARM_UP] = now - m->before_us;
+    if (number + 1 == last)
+        m->total_us = now - m->begin_us; /* the frame that is read back comes next */
+    m->before_us = now;
+    note_frame(kit, m, number >= KIT_BENCH_WARM_UP + KIT_FRAMES_IN_FLIGHT);
 }

@@ -1,14 +1,14 @@
-/* Procedural meshes. All meshes of the sample lie in one vertex and one index array. */
-#ifndef DEFERRED_MESH_H
-#define DEFERRED_MESH_H
+/* Procedural meshes. Those of one store lie in one vertex and one index array. */
+#ifndef KIT_MESH_H
+#define KIT_MESH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "maths.h"
 
-struct vertex {
-    vec3 position, normal;
+struct mesh_vertex {
+    vec3s position, normal;
 };
 
 struct mesh {
@@ -17,7 +17,7 @@ struct mesh {
 
 /* Grows as meshes are added; failed is set, and stays set, when memory ran out. */
 struct mesh_store {
-    struct vertex *vertices;
+    struct mesh_vertex *vertices;
     uint32_t *indices;
     uint32_t vertex_count, vertex_room, index_count, index_room;
     bool failed;

@@ -12,11 +12,11 @@ void mesh_store_free(struct mesh_store *store)
     *store = (struct mesh_store){0};
 }
 
-static uint32_t add_vertex(struct mesh_store *store, vec3 position, vec3 normal)
+static uint32_t add_vertex(struct mesh_store *store, vec3s position, vec3s normal)
 {
     if (store->vertex_count == store->vertex_room) {
         uint32_t room = store->vertex_room ? store->vertex_room * 2 : 4096;
-        struct vertex *grown = realloc(store->vertices, room * sizeof *grown);
+        struct mesh_vertex *grown = realloc(store->vertices, room * sizeof *grown);
         if (!grown) {
             store->failed = true;
             return 0;
@@ -24,7 +24,7 @@ static uint32_t add_vertex(struct mesh_store *store, vec3 position, vec3 normal)
         store->vertices = grown;
         store->vertex_room = room;
     }
-    store->vertices[store->vertex_count] = (struct vertex){position, v3_normalize(normal)};
+    store->vertices[store->vertex_count] = (struct mesh_vertex){position, glms_vec3_normalize(normal)};
     return store->vertex_count++;
 }
 
@@ -50,11 +50,11 @@ static void add_triangle(struct mesh_store *store, uint32_t a, uint32_t b, uint3
     add_index(store, c);
 }
 
-static void flat_quad(struct mesh_store *store, vec3 a, vec3 b, vec3 c, vec3 d)
+static void flat_quad(struct mesh_store *store, vec3s a, vec3s b, vec3s c, vec3s d)
 {
-    vec3 normal = v3_cross(v3_sub(b, a), v3_sub(d, a));
-    if (v3_dot(normal, normal) < 1e-12f)
-        normal = v3_cross(v3_sub(c, b), v3_sub(d, b));
+    vec3s normal = glms_vec3_cross(glms_vec3_sub(b, a), glms_vec3_sub(d, a));
+    if (glms_vec3_dot(normal, normal) < 1e-12f)
+        normal = glms_vec3_cross(glms_vec3_sub(c, b), glms_vec3_sub(d, b));
     uint32_t first = add_vertex(store, a, normal);
     add_vertex(store, b, normal);
     add_vertex(store, c, normal);
@@ -87,9 +87,9 @@ static struct mesh end(const struct mesh_store *store, struct mesh mesh)
     return mesh;
 }
 
-static void add_box(struct mesh_store *store, vec3 lo, vec3 hi)
+static void add_box(struct mesh_store *store, vec3s lo, vec3s hi)
 {
-    vec3 p[8];
+    vec3s p[8];
     for (int i = 0; i < 8; i++)
         p[i] = v3(i & 1 ? hi.x : lo.x, i & 2 ? hi.y : lo.y, i & 4 ? hi.z : lo.z);
     flat_quad(store, p[4], p[5], p[7], p[6]);
@@ -122,7 +122,7 @@ struct mesh mesh_sphere(struct mesh_store *store, uint32_t around, uint32_t up)
         float v = PI * (float)row / (float)up;
         for (uint32_t column = 0; column <= around; column++) {
             float u = 2.0f * PI * (float)column / (float)around;
-            vec3 p = v3(sinf(v) * sinf(u), -cosf(v), sinf(v) * cosf(u));
+            vec3s p = v3(sinf(v) * sinf(u), -cosf(v), sinf(v) * cosf(u));
             add_vertex(store, p, p);
         }
     }
@@ -173,15 +173,15 @@ struct mesh mesh_column(struct mesh_store *store, uint32_t flutes, float top_rad
             float slope = (shaft_radius(u + step, y, flutes, top_radius, flute_depth) -
                            shaft_radius(u - step, y, flutes, top_radius, flute_depth)) /
                           (2.0f * step);
-            vec3 out = v3(sinf(u), 0.0f, cosf(u)), side = v3(cosf(u), 0.0f, -sinf(u));
-            add_vertex(store, v3(r * out.x, y, r * out.z), v3_sub(v3_scale(out, r), v3_scale(side, slope)));
+            vec3s out = v3(sinf(u), 0.0f, cosf(u)), side = v3(cosf(u), 0.0f, -sinf(u));
+            add_vertex(store, v3(r * out.x, y, r * out.z), glms_vec3_sub(glms_vec3_scale(out, r), glms_vec3_scale(side, slope)));
         }
     }
     join_grid(store, first, around, rows);
     return end(store, mesh);
 }
 
-static vec3 knot_point(int p, int q, float t)
+static vec3s knot_point(int p, int q, float t)
 {
     float r = 0.72f + 0.30f * cosf((float)q * t);
     return v3(r * cosf((float)p * t), 0.46f * sinf((float)q * t), r * sinf((float)p * t));
@@ -193,13 +193,13 @@ struct mesh mesh_knot(struct mesh_store *store, int p, int q, float tube, uint32
     uint32_t first = store->vertex_count;
     for (uint32_t row = 0; row <= along; row++) {
         float t = 2.0f * PI * (float)row / (float)along;
-        vec3 centre = knot_point(p, q, t);
-        vec3 ahead = v3_normalize(v3_sub(knot_point(p, q, t + 0.01f), knot_point(p, q, t - 0.01f)));
-        vec3 side = v3_normalize(v3_cross(ahead, v3_add(centre, v3(0.0f, 0.001f, 0.0f)))), top = v3_cross(ahead, side);
+        vec3s centre = knot_point(p, q, t);
+        vec3s ahead = glms_vec3_normalize(glms_vec3_sub(knot_point(p, q, t + 0.01f), knot_point(p, q, t - 0.01f)));
+        vec3s side = glms_vec3_normalize(glms_vec3_cross(ahead, glms_vec3_add(centre, v3(0.0f, 0.001f, 0.0f)))), top = glms_vec3_cross(ahead, side);
         for (uint32_t column = 0; column <= around; column++) {
             float u = 2.0f * PI * (float)column / (float)around;
-            vec3 out = v3_add(v3_scale(side, cosf(u)), v3_scale(top, sinf(u)));
-            add_vertex(store, v3_add(centre, v3_scale(out, tube)), out);
+            vec3s out = glms_vec3_add(glms_vec3_scale(side, cosf(u)), glms_vec3_scale(top, sinf(u)));
+            add_vertex(store, glms_vec3_add(centre, glms_vec3_scale(out, tube)), out);
         }
     }
     join_grid(store, first, around, along);
@@ -215,7 +215,7 @@ struct mesh mesh_arch(struct mesh_store *store, float width, float height, float
     uint32_t soffit = store->vertex_count;
     for (uint32_t i = 0; i <= segments; i++) { /* the curved underside */
         float u = PI * (float)i / (float)segments;
-        vec3 in = v3(cosf(u), -sinf(u), 0.0f);
+        vec3s in = v3(cosf(u), -sinf(u), 0.0f);
         add_vertex(store, v3(-radius * in.x, -radius * in.y, front), in);
         add_vertex(store, v3(-radius * in.x, -radius * in.y, -front), in);
     }
@@ -242,13 +242,13 @@ struct mesh mesh_half_ring(struct mesh_store *store, float inner, float outer, f
     for (uint32_t i = 0; i < segments; i++) {
         float u = PI * (float)i / (float)segments, next = PI * (float)(i + 1) / (float)segments;
         float c0 = -cosf(u), s0 = sinf(u), c1 = -cosf(next), s1 = sinf(next);
-        vec3 a = v3(inner * c0, inner * s0, front), b = v3(inner * c1, inner * s1, front);
-        vec3 c = v3(outer * c1, outer * s1, front), d = v3(outer * c0, outer * s0, front);
-        vec3 away = v3(0.0f, 0.0f, -depth);
+        vec3s a = v3(inner * c0, inner * s0, front), b = v3(inner * c1, inner * s1, front);
+        vec3s c = v3(outer * c1, outer * s1, front), d = v3(outer * c0, outer * s0, front);
+        vec3s away = v3(0.0f, 0.0f, -depth);
         flat_quad(store, a, b, c, d);
-        flat_quad(store, v3_add(b, away), v3_add(a, away), v3_add(d, away), v3_add(c, away));
-        flat_quad(store, d, c, v3_add(c, away), v3_add(d, away));
-        flat_quad(store, b, a, v3_add(a, away), v3_add(b, away));
+        flat_quad(store, glms_vec3_add(b, away), glms_vec3_add(a, away), glms_vec3_add(d, away), glms_vec3_add(c, away));
+        flat_quad(store, d, c, glms_vec3_add(c, away), glms_vec3_add(d, away));
+        flat_quad(store, b, a, glms_vec3_add(a, away), glms_vec3_add(b, away));
     }
     return end(store, mesh);
 }

@@ -1,0 +1,281 @@
+#include "internal.h"
+
+#include <errno.h>
+#include <heddle/capture.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+void kit_report_file(struct kit *kit, const char *path)
+{
+    fprintf(stderr, "%s: %s: %s\n", kit->scene->name, path, errno ? strerror(errno) : hd_result_text(HD_IO));
+    atomic_store_explicit(&kit->file_failed, true, memory_order_relaxed);
+}
+
+/* With all folders above it. */
+bool kit_make_folder(struct kit *kit, const char *path)
+{
+    char part[4096];
+    snprintf(part, sizeof part, "%s/", path);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            break;
+        *slash = '/';
+    }
+    struct stat folder;
+    errno = 0;
+    if (stat(path, &folder) == 0 && S_ISDIR(folder.st_mode))
+        return true;
+    kit_report_file(kit, path);
+    return false;
+}
+
+void kit_path(const struct kit *kit, const char *file, char *path, size_t bytes)
+{
+    snprintf(path, bytes, "%s/%s", kit->options.out, file);
+}
+
+hd_page_span *kit_spans(const struct kit *kit, uint32_t back, uint32_t *count)
+{
+    hd_vk_times times;
+    *count = 0;
+    if (hd_vk_times_get(kit->vk, back, &times) != HD_OK)
+        return NULL;
+    hd_page_span *spans = calloc(times.span_count + 1u, sizeof *spans);
+    for (uint32_t i = 0; spans && i < times.span_count; i++) {
+        const hd_vk_span *span = &times.spans[i];
+        if (span->pass != HD_NONE && (span->kind == HD_VK_SPAN_PASS || span->kind == HD_VK_SPAN_HOST_PASS))
+            spans[(*count)++] =
+                (hd_page_span){span->pass, (double)span->begin_ns * 1e-3, (double)span->end_ns * 1e-3};
+    }
+    return spans;
+}
+
+/* ---- the files of a frame ---- */
+
+typedef hd_result (*kit_write_fn)(struct kit *kit, FILE *stream);
+
+static hd_result write_declaration(struct kit *kit, FILE *stream)
+{
+    return hd_graph_write_fgt(kit->graph, stream);
+}
+static hd_result write_plan(struct kit *kit, FILE *stream)
+{
+    return hd_plan_write_json(kit->graph, kit->plan, stream);
+}
+static hd_result write_dot(struct kit *kit, FILE *stream)
+{
+    return hd_plan_write_dot(kit->graph, kit->plan, stream);
+}
+static hd_result write_trace(struct kit *kit, FILE *stream)
+{
+    bool timed = !kit->options.untimed && !kit->options.capture;
+    return timed ? hd_vk_write_trace(kit->vk, stream) : HD_UNSUPPORTED;
+}
+static hd_result write_page(struct kit *kit, FILE *stream)
+{
+    hd_page_desc desc = {0};
+    hd_page_span *spans = kit_spans(kit, kit->phase == KIT_PLAN_ALONE, &desc.span_count);
+    desc.spans = spans;
+    kit_thumbnails_show(kit, &desc);
+    hd_result result = hd_plan_write_page(kit->graph, kit->plan, &desc, stream);
+    free(spans);
+    return result;
+}
+static hd_result write_device(struct kit *kit, FILE *stream)
+{
+    static const char *const kinds[] = {"gfx", "compute", "transfer", "host"};
+    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
+    vkGetPhysicalDeviceProperties2(kit->info.physical_device, &all);
+    uint32_t api = all.properties.apiVersion;
+    fprintf(stream, "scene %s, frame %u of %ux%u\n", kit->scene->name, kit->number, kit->width, kit->height);
+    fprintf(stream, "device %s, Vulkan %u.%u.%u\ndriver %s %s\n", all.properties.deviceName, VK_API_VERSION_MAJOR(api),
+            VK_API_VERSION_MINOR(api), VK_API_VERSION_PATCH(api), driver.driverName, driver.driverInfo);
+    fprintf(stream, "workers %u\n", hd_jobs_worker_count(kit->jobs));
+    for (uint32_t i = 0; i < kit->info.queue_count; i++)
+        fprintf(stream, "queue %u %s, family %u\n", i, kinds[kit->info.queues[i].kind], kit->info.queues[i].family);
+    return ferror(stream) ? HD_IO : HD_OK;
+}
+
+/* The drawing is a convenience: where there is no dot program there is none. */
+static void draw_dot(const char *folder)
+{
+    char from[4096], to[4096];
+    snprintf(from, sizeof from, "%s/plan.dot", folder);
+    snprintf(to, sizeof to, "%s/plan.svg", folder);
+    char *arguments[] = {"dot", "-Tsvg", "-o", to, from, NULL};
+    pid_t child;
+    int status;
+    if (posix_spawnp(&child, "dot", NULL, NULL, arguments, environ) != 0)
+        return;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+bool kit_write_frame(struct kit *kit, const char *folder)
+{
+    static const struct {
+        const char *name;
+        kit_write_fn write;
+    } files[] = {{"frame.fgt", write_declaration}, {"plan.json", write_plan},   {"plan.html", write_page},
+                 {"plan.dot", write_dot},          {"trace.json", write_trace}, {"device.txt", write_device}};
+    if (!kit_make_folder(kit, folder))
+        return kit_check(kit, HD_IO);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
+        errno = 0;
+        FILE *file = fopen(path, "w");
+        hd_result result = file ? files[i].write(kit, file) : HD_IO;
+        if (file && fclose(file) != 0 && result == HD_OK)
+            result = HD_IO;
+        if (result == HD_IO)
+            kit_report_file(kit, path);
+        if (result == HD_NO_PAGE || result == HD_UNSUPPORTED) { /* no d3; beyond .fgt; without timestamps */
+            printf("%-15s none: %s\n", files[i].name, hd_result_text(result));
+            result = remove(path) == 0 ? HD_OK : HD_IO;
+        }
+        if (!kit_check(kit, result))
+            return false;
+    }
+    draw_dot(folder);
+    return true;
+}
+
+/* ---- verification ---- */
+
+static void print_violation(const char *text, void *user)
+{
+    const struct kit *kit = user;
+    fprintf(stderr, "%s: %s\n", kit->scene->name, text);
+}
+
+bool kit_verify(struct kit *kit)
+{
+    hd_result result = hd_plan_verify(
+        kit->graph, kit->plan,
+        &(hd_verify_desc){.message = print_violation, .user = kit, .size = hd_vk_size, .size_user = kit->vk});
+    printf("verification    %s\n", result == HD_OK ? "the plan holds" : hd_result_text(result));
+    return kit_check(kit, result);
+}
+
+bool kit_write_capture(struct kit *kit)
+{
+    char path[4096];
+    hd_stream *stream;
+    hd_result result = hd_capture_end(&stream);
+    if (result != HD_OK)
+        return kit_check(kit, result);
+    kit_path(kit, "capture.json", path, sizeof path);
+    errno = 0;
+    FILE *file = fopen(path, "w");
+    result = file ? hd_stream_write(stream, file) : HD_IO;
+    if (file && fclose(file) != 0 && result == HD_OK)
+        result = HD_IO;
+    if (result == HD_IO)
+        kit_report_file(kit, path);
+    if (result == HD_OK)
+        result = hd_stream_verify(stream, &(hd_verify_desc){.message = print_violation, .user = kit});
+    hd_stream_free(stream);
+    printf("capture         %s\n", result == HD_OK ? "what was given to Vulkan holds" : hd_result_text(result));
+    return kit_check(kit, result);
+}
+
+/* ---- what is printed ---- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double kit_median(double *values, uint32_t count)
+{
+    if (count == 0)
+        return 0.0;
+    qsort(values, count, sizeof *values, compare_numbers);
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+void kit_print_summary(struct kit *kit)
+{
+    hd_plan_stats s;
+    hd_vk_frame_stats frame;
+    uint32_t timed = kit->number < KIT_KEPT_TIMES ? kit->number : KIT_KEPT_TIMES;
+    double seconds = (kit_now_us() - kit->first_us) * 1e-6, mib = 1.0 / 1048576.0;
+    hd_vk_frame_stats_get(kit->vk, &frame);
+    if (!kit_check(kit, hd_plan_stats_get(kit->graph, kit->plan, 0, &s)))
+        return;
+    hd_plan_view view = hd_plan_read(kit->plan);
+    printf("device          %s, %u queues, %u workers\n", kit->info.device_name, kit->info.queue_count,
+           hd_jobs_worker_count(kit->jobs));
+    printf("passes          %u declared, %u kept\n", s.passes, s.kept);
+    printf("queues          %u, the host's included; %u submits, %u semaphore waits\n", s.queues, s.submits,
+           s.semaphore_waits);
+    printf("barriers        %u in %u batches\n", s.barriers, s.barrier_batches);
+    printf("memory          %.2f MiB with aliasing, %.2f MiB without, %.2f MiB alive at once\n",
+           (double)s.heap_bytes * mib, (double)s.unaliased_bytes * mib, (double)s.peak_live_bytes * mib);
+    printf("device memory   %.2f MiB held by heddle\n", (double)frame.memory_bytes * mib);
+    printf("CPU a frame     declare %.0f us, compile %.0f us, record %.0f us (medians over %u frames)\n",
+           kit_median(kit->times_us[0], timed), kit_median(kit->times_us[1], timed),
+           kit_median(kit->times_us[2], timed), timed);
+    printf("rendered        %u frames of %u x %u in %.2f s\n", kit->number, kit->width, kit->height, seconds);
+    printf("plan            %016llx, %llu bytes\n", (unsigned long long)view.hash, (unsigned long long)view.bytes);
+    if (kit->picture_hash)
+        printf("picture         %016llx\n", (unsigned long long)kit->picture_hash);
+}
+
+/* By queue, then by end. */
+static int compare_spans(const void *a, const void *b)
+{
+    const hd_vk_span *x = a, *y = b;
+    if (x->queue != y->queue)
+        return x->queue < y->queue ? -1 : 1;
+    return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+void kit_print_timeline(const struct kit *kit, uint32_t back)
+{
+    enum { COLUMNS = 64 };
+    static const char *const kinds[] = {"gfx", "compute", "transfer", "host"};
+    hd_vk_times times;
+    if (hd_vk_times_get(kit->vk, back, &times) != HD_OK || times.span_count == 0)
+        return;
+    hd_vk_span *spans = calloc(times.span_count, sizeof *spans);
+    uint32_t count = 0;
+    uint64_t first = UINT64_MAX, last = 0;
+    for (uint32_t i = 0; spans && i < times.span_count; i++) {
+        const hd_vk_span *span = &times.spans[i];
+        if (span->kind != HD_VK_SPAN_PASS && span->kind != HD_VK_SPAN_HOST_PASS)
+            continue;
+        first = span->begin_ns < first ? span->begin_ns : first;
+        last = span->end_ns > last ? span->end_ns : last;
+        spans[count++] = *span;
+    }
+    if (count)
+        qsort(spans, count, sizeof *spans, compare_spans);
+    printf("timeline        frame %llu, %.2f ms\n", (unsigned long long)times.frame, (double)(last - first) * 1e-6);
+    for (uint32_t i = 0; i < count; i++) {
+        /* A pass can begin before the one in front of it ends; it works from then on. */
+        uint64_t begin = spans[i].begin_ns;
+        if (i && spans[i - 1].queue == spans[i].queue && spans[i - 1].end_ns > begin)
+            begin = spans[i - 1].end_ns;
+        uint32_t from = (uint32_t)((begin - first) * COLUMNS / (last - first + 1));
+        uint32_t to = (uint32_t)((spans[i].end_ns - first) * COLUMNS / (last - first + 1));
+        char bar[COLUMNS + 1];
+        memset(bar, ' ', COLUMNS);
+        memset(bar + from, '#', to - from + 1);
+        bar[COLUMNS] = '\0';
+        bool host = spans[i].queue >= kit->info.queue_count;
+        printf("%-8s %-16.16s|%s| %8.3f ms\n", kinds[host ? HD_QUEUE_HOST : kit->info.queues[spans[i].queue].kind],
+               spans[i].name, bar, (double)(spans[i].end_ns - begin) * 1e-6);
+    }
+    free(spans);
+}
