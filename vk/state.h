@@ -409,6 +409,8 @@ struct hd_vk {
     hdi_vk_help help[HDI_VK_MAX_FRAMES + 1]; /* by frame modulo slot_count + 1 */
     hdi_vk_chunk *idle_chunks;               /* no frame uses them */
 
+    hdi_vk_uploads uploads; /* upload.c */
+
     /* timing.c */
     hdi_vk_times *times; /* ring */
     uint32_t times_capacity;

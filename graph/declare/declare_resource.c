@@ -175,36 +175,42 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
     return add_resource(graph, HDI_RES_BUFFER | sharing_flag(sharing));
 }
 
+const char *hdi_import_fault(const hd_import_desc *desc, hd_result *result)
+{
+    const image_size size = {desc->width, desc->height, desc->depth, desc->format,
+                             desc->mips,  desc->layers, desc->samples};
+    *result = HD_INVALID_ARGUMENT;
+    if ((uint32_t)desc->sharing > HD_SHARING_CONCURRENT)
+        return "sharing is no hd_sharing";
+    if (!desc->bytes && desc->final_layout == HDI_LAYOUT_PREINITIALIZED)
+        return "final_layout is PREINITIALIZED, in which images only begin";
+    *result = HD_BAD_DESC;
+    if (desc->bytes > MAX_BUFFER_BYTES)
+        return "bytes is more than any device has";
+    return desc->bytes ? NULL : image_fault(&size);
+}
+
 hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
 {
     if (!have_room(graph, desc) && !more_resources(graph, desc))
         return (hd_resource){0};
-    image_size size = {desc->width, desc->height, desc->depth, desc->format, desc->mips, desc->layers, desc->samples};
+    hd_result result;
+    const char *fault = hdi_import_fault(desc, &result);
+    if (fault)
+        return bad_resource(graph, result, desc->name, fault);
     uint32_t flags = HDI_RES_EXTERNAL | sharing_flag((uint32_t)desc->sharing);
-    if ((uint32_t)desc->sharing > HD_SHARING_CONCURRENT)
-        return bad_sharing(graph, desc->name);
-    if (desc->bytes > MAX_BUFFER_BYTES)
-        return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is more than any device has");
-    if (desc->bytes) {
+    if (desc->bytes)
         flags |= HDI_RES_BUFFER | HDI_RES_CONTENT;
-    } else {
-        const char *fault = image_fault(&size);
-        if (fault)
-            return bad_resource(graph, HD_BAD_DESC, desc->name, fault);
-        if (desc->final_layout == HDI_LAYOUT_PREINITIALIZED)
-            return bad_resource(graph, HD_INVALID_ARGUMENT, desc->name,
-                                "final_layout is PREINITIALIZED, in which images only begin");
-        if (desc->initial_layout != HDI_LAYOUT_UNDEFINED)
-            flags |= HDI_RES_CONTENT;
-    }
+    else if (desc->initial_layout != HDI_LAYOUT_UNDEFINED)
+        flags |= HDI_RES_CONTENT;
     hdi_res_info *info = &graph->res_info[graph->res_count];
-    info->width = size.width;
-    info->height = size.height;
-    info->depth = at_least_one(size.depth);
-    info->format = size.format;
-    info->mips = at_least_one(size.mips);
-    info->layers = at_least_one(size.layers);
-    info->samples = at_least_one(size.samples);
+    info->width = desc->width;
+    info->height = desc->height;
+    info->depth = at_least_one(desc->depth);
+    info->format = desc->format;
+    info->mips = at_least_one(desc->mips);
+    info->layers = at_least_one(desc->layers);
+    info->samples = at_least_one(desc->samples);
     info->flags = desc->flags;
     info->usage = 0;
     info->initial_layout = desc->initial_layout;

@@ -130,4 +130,7 @@ void hdi_lists_free(hd_graph *graph);
 hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use,
                          const char *detail);
 
+/* Null, or what is wrong with the description of an import; *result: which mistake that is. */
+const char *hdi_import_fault(const hd_import_desc *desc, hd_result *result);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "plan_page.h"
 #include "limited.h"
+#include "stub_driver.h"
 #include "vk_device.h"
 
 typedef struct line {
@@ -27,7 +28,9 @@ static void keep_line(hd_log_level level, const char *text, void *user)
 static void declare(hd_graph *graph)
 {
     hd_resource made = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "made", .bytes = 64});
-    hd_graph_pass(graph, &(hd_pass_desc){.name = "good", .type = HD_PASS_COMPUTE, .root = true,
+    hd_graph_pass(graph, &(hd_pass_desc){.name = "good",
+                                         .type = HD_PASS_COMPUTE,
+                                         .root = true,
                                          .uses = HD_USES({made, HD_STORAGE_WRITE_COMPUTE})});
 }
 
@@ -130,9 +133,28 @@ DRIVER_SAYS(device_lost, VK_ERROR_DEVICE_LOST)
 DRIVER_SAYS(surface_lost, VK_ERROR_SURFACE_LOST_KHR)
 DRIVER_SAYS(another_failure, VK_ERROR_FRAGMENTED_POOL)
 
+/* Staging memory of one upload, which no frame has taken. */
+static hd_result full_staging(hd_graph *graph)
+{
+    (void)graph;
+    static const uint32_t data[64];
+    hd_vk *vk;
+    hd_vk_token token;
+    hd_vk_desc desc = hdb_stub_desc(1);
+    desc.upload_bytes = sizeof(data);
+    cr_assert_eq(hd_vk_create(&desc, &vk), HD_OK);
+    const hd_vk_upload_desc upload = {
+        .target = {.buffer = vk, .bytes = sizeof(data)}, .data = data, .bytes = sizeof(data)};
+    cr_assert_eq(hd_vk_upload_async(vk, &upload, &token), HD_OK);
+    hd_result result = hd_vk_upload_async(vk, &upload, &token);
+    hd_vk_destroy(vk);
+    return result;
+}
+
 const hdt_other_result hdt_other_results[HDT_OTHER_RESULTS] = {
     {HD_OK, done},
     {HD_OUT_OF_MEMORY, out_of_memory},
+    {HD_BUSY, full_staging},
     {HD_IO, full_device},
     {HD_PARSE, no_graph_in_it},
     {HD_PLAN_INVALID, a_plan_that_does_nothing},

@@ -4,7 +4,7 @@
 
 #include <heddle/graph.h>
 
-enum { HDT_OTHER_RESULTS = 13 };
+enum { HDT_OTHER_RESULTS = 14 };
 
 typedef struct hdt_other_result {
     hd_result result;

@@ -6,8 +6,8 @@
 
 #include "stub_driver.h"
 
-/* Null for each pointer of each function of heddle/vk.h, one after another, on a device that does nothing; the header
- * is read to see that none is left out. */
+/* Null for each pointer of each function of heddle/vk.h and of the headers that it includes, one after another, on a
+ * device that does nothing; the headers are read to see that none is left out. */
 
 static char called[128][48];
 static uint32_t called_count;
@@ -159,6 +159,24 @@ static void call_frames(world *w)
     BEARS(hd_vk_trim, NULL);
 }
 
+static void call_uploads(world *w)
+{
+    hd_vk_token token;
+    uint64_t frame = 1;
+    REFUSES(hd_vk_upload_async, NULL, &(hd_vk_upload_desc){0}, &token);
+    cr_expect_eq(token.id, 0);
+    REFUSES(hd_vk_upload_async, w->vk, NULL, &token);
+    REFUSES(hd_vk_upload_async, w->vk, &(hd_vk_upload_desc){0}, NULL);
+    REFUSES(hd_vk_upload_some, NULL, w->graph, 1);
+    REFUSES(hd_vk_upload_some, w->vk, NULL, 1);
+    REFUSES(hd_vk_upload_now, NULL, w->graph, (hd_vk_token){1});
+    REFUSES(hd_vk_upload_now, w->vk, NULL, (hd_vk_token){1});
+    GIVES(HD_VK_UPLOAD_NONE, hd_vk_upload_done, NULL, (hd_vk_token){1}, &frame);
+    cr_expect_eq(frame, 0);
+    GIVES(HD_VK_UPLOAD_NONE, hd_vk_upload_done, w->vk, (hd_vk_token){1}, NULL);
+    GIVES(HD_VK_UPLOAD_NONE, hd_vk_upload_drop, NULL, (hd_vk_token){1});
+}
+
 static void call_getters(world *w)
 {
     hd_error error;
@@ -182,11 +200,11 @@ static void call_getters(world *w)
 
 /* Each function that the header declares: hd_vk_, then its name, at a place where a line does not begin with a blank.
  */
-static void expect_all_called(void)
+static uint32_t expect_called(const char *path)
 {
     char line[512];
     uint32_t found = 0;
-    FILE *header = fopen(HEDDLE_SOURCE_DIR "/vk/include/heddle/vk.h", "r");
+    FILE *header = fopen(path, "r");
     cr_assert_not_null(header);
     while (fgets(line, sizeof(line), header)) {
         const char *name = strstr(line, "hd_vk_"), *open = strchr(line, '(');
@@ -203,6 +221,13 @@ static void expect_all_called(void)
         found++;
     }
     fclose(header);
+    return found;
+}
+
+static void expect_all_called(void)
+{
+    uint32_t found = expect_called(HEDDLE_SOURCE_DIR "/vk/include/heddle/vk.h") +
+                     expect_called(HEDDLE_SOURCE_DIR "/vk/include/heddle/vk_upload.h");
     cr_expect_eq(found, called_count, "%u functions in the header, %u called", found, called_count);
 }
 
@@ -214,6 +239,7 @@ Test(vk_null, arguments)
     cr_assert_eq(hd_graph_create(NULL, &w.graph), HD_OK);
     call_frames(&w);
     call_getters(&w);
+    call_uploads(&w);
     call_helpers(&w);
     call_recorder(&w);
     call_swapchain(&w);

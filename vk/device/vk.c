@@ -164,12 +164,15 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     pthread_mutex_init(&vk->pool_lock, NULL);
     pthread_mutex_init(&vk->host_lock, NULL);
     pthread_mutex_init(&vk->error_lock, NULL);
+    pthread_mutex_init(&vk->uploads.lock, NULL);
     pthread_cond_init(&vk->host_wake, NULL);
     pthread_cond_init(&vk->host_told, NULL);
     for (uint32_t i = 0; i < vk->slot_count; i++)
         hdi_arena_init(&vk->slots[i].arena, &vk->allocator);
     hdi_vk_help_open(vk);
     hd_result result = open_device(vk, desc);
+    if (result == HD_OK && desc->upload_bytes)
+        result = hdi_vk_uploads_open(vk, desc->upload_bytes);
     if (result != HD_OK) {
         hd_vk_destroy(vk);
         return result;
@@ -184,6 +187,7 @@ static void close_device(hd_vk *vk)
     if (vk->queues[vk->queue_count].timeline) /* the last thing that create makes */
         hdi_vk_drain(vk);
     hdi_vk_help_close(vk);
+    hdi_vk_uploads_close(vk);
     hdi_vk_spare_free(vk);
     hdi_vk_sweep_histories(vk, 0);
     hdi_vk_sweep_objects(vk, 0);
@@ -220,6 +224,7 @@ void hd_vk_destroy(hd_vk *vk)
     pthread_mutex_destroy(&vk->pool_lock);
     pthread_mutex_destroy(&vk->host_lock);
     pthread_mutex_destroy(&vk->error_lock);
+    pthread_mutex_destroy(&vk->uploads.lock);
     pthread_cond_destroy(&vk->host_wake);
     pthread_cond_destroy(&vk->host_told);
     hd_allocator allocator = vk->allocator;
@@ -232,6 +237,8 @@ hd_result hd_vk_wait(hd_vk *vk)
     if (result != HD_OK)
         return result;
     result = hdi_vk_wait_all(vk);
+    if (result == HD_OK)
+        hdi_vk_uploads_finish(vk, vk->frame);
     for (uint64_t i = 0; i < vk->slot_count && result == HD_OK; i++)
         hdi_vk_timing_collect(vk, &vk->slots[(vk->frame + i) % vk->slot_count]); /* the oldest first */
     if (result == HD_OK) /* the host thread may have found the device lost while everything else came to its end */
@@ -264,8 +271,10 @@ void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out)
 {
     if (out)
         *out = vk ? vk->stats : (hd_vk_frame_stats){0};
-    if (out)
-        out->memory_bytes = out->heap_bytes + out->history_bytes + out->staging_bytes;
+    if (!out || !vk)
+        return;
+    out->memory_bytes = out->heap_bytes + out->history_bytes + out->staging_bytes;
+    out->upload_bytes = hdi_vk_uploads_held((hd_vk *)(uintptr_t)vk);
 }
 
 void hd_vk_trim(hd_vk *vk)

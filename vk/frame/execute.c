@@ -69,6 +69,8 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     hd_result result = (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
     if (result == HD_OK)
         result = hdi_vk_wait_slot(vk, slot);
+    if (result == HD_OK && vk->frame + 1 > vk->slot_count)
+        hdi_vk_uploads_finish(vk, vk->frame + 1 - vk->slot_count);
     if (result == HD_OK)
         result = hdi_vk_failed_before(vk, slot);
     if (result == HD_OK)
@@ -84,6 +86,7 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     if (result == HD_OK) {
         hdi_vk_commit_histories(&frame);
         hdi_vk_tell_syncs(&frame);
+        hdi_vk_uploads_commit(&frame);
         vk->frame++;
     } else {
         hdi_vk_revert_histories(vk);

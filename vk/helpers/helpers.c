@@ -1,8 +1,9 @@
-#include "vk_memory.h"
+#include "helpers.h"
 
 #include <string.h>
 
 #include "graph_state.h"
+#include "vk_memory.h"
 
 /* Passes that every engine needs: a few lines of declaring each, and a callback that records one command. What the
  * callback needs lies where hdi_vk_help_now keeps it. Copies go to the transfer queue, blits and clears of depth need
@@ -12,20 +13,15 @@ typedef struct help {
     hd_vk *vk;
     hd_resource from, to;
     hd_range from_range, to_range; /* explicit counts */
-    VkBuffer staging;
-    uint64_t offset, bytes;
+    hdi_vk_staged staged;          /* of an upload */
+    uint64_t bytes;
     VkClearValue value;
     VkFilter filter;
     hd_vk_readback_fn fn;
     void *user;
 } help;
 
-/* What is known of a resource, and the range that is meant; false: refused by the graph. */
-typedef struct part {
-    const hdi_res_info *info;
-    bool buffer;
-    hd_range range;
-} part;
+typedef hdi_vk_part part;
 
 static hd_pass fail(hd_graph *graph, hd_result result, hd_resource resource, const char *why)
 {
@@ -44,6 +40,27 @@ static hd_pass no_memory(hd_graph *graph)
     return fail(graph, HD_OUT_OF_MEMORY, (hd_resource){0}, "what a helper keeps");
 }
 
+bool hdi_vk_fit_part(part *p)
+{
+    hd_range *range = &p->range;
+    if (p->buffer) {
+        if (range->offset > p->info->bytes)
+            return false;
+        if (range->bytes == 0)
+            range->bytes = p->info->bytes - range->offset;
+        return range->bytes <= p->info->bytes - range->offset;
+    }
+    if (range->mip_base >= p->info->mips || range->layer_base >= p->info->layers)
+        return false;
+    if (range->mip_count == 0)
+        range->mip_count = (uint16_t)(p->info->mips - range->mip_base);
+    if (range->layer_count == 0)
+        range->layer_count = p->info->layers - range->layer_base;
+    return range->mip_count <= p->info->mips - range->mip_base &&
+           range->layer_count <= p->info->layers - range->layer_base;
+}
+
+/* What is known of a resource, and the range that is meant; false: refused by the graph. */
 static bool look_at(const hd_vk *vk, hd_graph *graph, hd_resource resource, const hd_range *range, part *out)
 {
     uint32_t index = graph ? hd_graph_resource_index(graph, resource) : HD_NONE;
@@ -56,24 +73,8 @@ static bool look_at(const hd_vk *vk, hd_graph *graph, hd_resource resource, cons
         return false;
     }
     hdi_decl decl = hdi_graph_decl(graph);
-    out->info = &decl.res_info[index];
-    out->buffer = decl.res_flags[index] & HDI_RES_BUFFER;
-    out->range = range ? *range : (hd_range){{0}};
-    if (out->buffer) {
-        if (out->range.offset > out->info->bytes)
-            return false;
-        if (out->range.bytes == 0)
-            out->range.bytes = out->info->bytes - out->range.offset;
-        return out->range.bytes <= out->info->bytes - out->range.offset;
-    }
-    if (out->range.mip_base >= out->info->mips || out->range.layer_base >= out->info->layers)
-        return false;
-    if (out->range.mip_count == 0)
-        out->range.mip_count = (uint16_t)(out->info->mips - out->range.mip_base);
-    if (out->range.layer_count == 0)
-        out->range.layer_count = out->info->layers - out->range.layer_base;
-    return out->range.mip_count <= out->info->mips - out->range.mip_base &&
-           out->range.layer_count <= out->info->layers - out->range.layer_base;
+    *out = (part){&decl.res_info[index], decl.res_flags[index] & HDI_RES_BUFFER, range ? *range : (hd_range){{0}}};
+    return hdi_vk_fit_part(out);
 }
 
 /* The level that is meant where one level is; of depth and stencil the one aspect that is. */
@@ -202,18 +203,23 @@ static bool is_buffer(const hd_recorder *recorder, hd_resource resource)
     return frame->decl.res_flags[hd_graph_resource_index(frame->graph, resource)] & HDI_RES_BUFFER;
 }
 
+void hdi_vk_record_upload(hd_recorder *recorder, hd_resource to, const hd_range *range, const hdi_vk_staged *from)
+{
+    const hdi_vk_device_table *fn = &recorder->vk->fn;
+    if (is_buffer(recorder, to)) {
+        VkBufferCopy region = {from->offset, range->offset, from->bytes};
+        fn->vkCmdCopyBuffer(recorder->commands, from->buffer, hd_vk_buffer(recorder, to), 1, &region);
+        return;
+    }
+    VkBufferImageCopy region = packed(recorder, to, range, from->offset);
+    fn->vkCmdCopyBufferToImage(recorder->commands, from->buffer, hd_vk_image(recorder, to),
+                               VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+}
+
 static void record_upload(hd_recorder *recorder, void *user)
 {
     const help *h = user;
-    const hdi_vk_device_table *fn = &h->vk->fn;
-    if (is_buffer(recorder, h->to)) {
-        VkBufferCopy region = {h->offset, h->to_range.offset, h->bytes};
-        fn->vkCmdCopyBuffer(recorder->commands, h->staging, hd_vk_buffer(recorder, h->to), 1, &region);
-        return;
-    }
-    VkBufferImageCopy region = packed(recorder, h->to, &h->to_range, h->offset);
-    fn->vkCmdCopyBufferToImage(recorder->commands, h->staging, hd_vk_image(recorder, h->to),
-                               VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+    hdi_vk_record_upload(recorder, h->to, &h->to_range, &h->staged);
 }
 
 static void copy_images(hd_recorder *recorder, const help *h)
@@ -310,30 +316,37 @@ static void on_readback(hd_recorder *recorder, void *user)
 
 /* ---- entry ---- */
 
+const char *hdi_vk_upload_fault(part *p, uint64_t bytes)
+{
+    if (!p->buffer && p->info->samples != 1)
+        return "upload: to an image with several samples";
+    one_level(p);
+    uint64_t room = p->buffer ? p->range.bytes : level_bytes(p);
+    if (!p->buffer && room == 0)
+        return unknown_texels;
+    if (p->buffer ? bytes > room : bytes != room)
+        return "upload: the data has another size than what it goes to";
+    if (p->buffer)
+        p->range.bytes = bytes;
+    return NULL;
+}
+
 hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range *range, const void *data,
                      uint64_t bytes)
 {
     part p;
     if (!look_at(vk, graph, to, range, &p) || !data || bytes == 0)
         return refuse(graph, to, "upload: no data, or no such part of a resource");
-    if (!p.buffer && p.info->samples != 1)
-        return refuse(graph, to, "upload: to an image with several samples");
-    one_level(&p);
-    uint64_t room = p.buffer ? p.range.bytes : level_bytes(&p);
-    if (!p.buffer && room == 0)
-        return refuse(graph, to, unknown_texels);
-    if (p.buffer ? bytes > room : bytes != room)
-        return refuse(graph, to, "upload: the data has another size than what it goes to");
-    if (p.buffer)
-        p.range.bytes = bytes;
+    const char *fault = hdi_vk_upload_fault(&p, bytes);
+    if (fault)
+        return refuse(graph, to, fault);
     hdi_vk_chunk *chunk;
     uint64_t offset;
     hd_result result = hdi_vk_stage(vk, graph, bytes, &chunk, &offset);
     if (result != HD_OK)
         return fail(graph, result, to, "staging memory of an upload");
     memcpy((unsigned char *)chunk->at.mapped + offset, data, bytes);
-    help *h = make_help(
-        vk, graph, &(help){.to = to, .to_range = p.range, .staging = chunk->buffer, .offset = offset, .bytes = bytes});
+    help *h = make_help(vk, graph, &(help){.to = to, .to_range = p.range, .staged = {chunk->buffer, offset, bytes}});
     if (!h)
         return no_memory(graph);
     return hd_graph_pass(graph, &(hd_pass_desc){.name = "upload",

@@ -14,10 +14,7 @@
  * than twice as large as it needs to be, so that what one large upload took is not held by small ones. Steady uploads
  * allocate nothing, and what is idle for long is freed. */
 
-enum { CHUNK_BYTES = 1 << 20 };
-/* Copies want offsets that are multiples of a texel, which may have 3, 6 or 12 bytes, and like those of a cache line.
- */
-enum { ALIGNMENT = 3 * 64 };
+enum { CHUNK_BYTES = 1 << 20, ALIGNMENT = HDI_VK_STAGING_ALIGNMENT };
 
 static void give_back(hd_vk *vk, hdi_vk_help *help)
 {
@@ -46,7 +43,7 @@ hdi_vk_help *hdi_vk_help_now(hd_vk *vk, const hd_graph *graph)
     return help;
 }
 
-static void free_chunk(hd_vk *vk, hdi_vk_chunk *chunk)
+void hdi_vk_chunk_free(hd_vk *vk, hdi_vk_chunk *chunk)
 {
     if (chunk->buffer)
         vk->fn.vkDestroyBuffer(vk->device, chunk->buffer, NULL);
@@ -91,7 +88,7 @@ static hd_result fill_chunk(hd_vk *vk, hdi_vk_chunk *chunk)
     return result;
 }
 
-static hd_result make_chunk(hd_vk *vk, uint64_t bytes, hdi_vk_chunk **out)
+hd_result hdi_vk_chunk_make(hd_vk *vk, uint64_t bytes, hdi_vk_chunk **out)
 {
     hdi_vk_chunk *chunk = hdi_alloc(&vk->allocator, sizeof(*chunk), 64);
     if (!chunk)
@@ -99,7 +96,7 @@ static hd_result make_chunk(hd_vk *vk, uint64_t bytes, hdi_vk_chunk **out)
     *chunk = (hdi_vk_chunk){.bytes = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES};
     hd_result result = fill_chunk(vk, chunk);
     if (result != HD_OK)
-        free_chunk(vk, chunk);
+        hdi_vk_chunk_free(vk, chunk);
     else
         *out = chunk;
     return result;
@@ -133,7 +130,7 @@ hd_result hdi_vk_stage(hd_vk *vk, const hd_graph *graph, uint64_t bytes, hdi_vk_
         hd_result result = HD_OK;
         chunk = take_idle(vk, bytes);
         if (!chunk)
-            result = make_chunk(vk, bytes, &chunk);
+            result = hdi_vk_chunk_make(vk, bytes, &chunk);
         if (result != HD_OK)
             return result;
         chunk->used = 0;
@@ -156,7 +153,7 @@ static void free_idle(hd_vk *vk, uint64_t age)
     for (hdi_vk_chunk **link = &vk->idle_chunks, *chunk; (chunk = *link);) {
         if (chunk->last_frame + age <= vk->frame) {
             *link = chunk->next;
-            free_chunk(vk, chunk);
+            hdi_vk_chunk_free(vk, chunk);
         } else {
             link = &chunk->next;
         }

@@ -42,6 +42,7 @@ HD_API_BEGIN
     X(HD_NO_QUEUE, "a pass needs a kind of queue that the queue set lacks")                                            \
     X(HD_OVER_BUDGET, "no order that was tried fits the memory budget")                                                \
     X(HD_TOO_LARGE, "a count or a size exceeds what heddle can hold")                                                  \
+    X(HD_BUSY, "there is no room now: try again in a later frame")                                                     \
     X(HD_IO, "a file could not be read or written")                                                                    \
     X(HD_PARSE, "a text does not follow its format")                                                                   \
     X(HD_NO_PAGE, "heddle was built without d3 (d3.min.js), which the page that shows plans needs")                    \

@@ -66,6 +66,7 @@ typedef struct hd_vk_desc {
     uint32_t timed_frames;  /* frames are measured, and the times of the last timed_frames are kept; at most 1024; 0: no
                              * measuring. An adopted device must have hostQueryReset enabled for it, and
                              * VK_KHR_calibrated_timestamps or the EXT one for one time base */
+    uint64_t upload_bytes;  /* staging memory for hd_vk_upload_async (heddle/vk_upload.h); 0: none, and no such call */
 
     /* Adopt: with device set, heddle uses these and destroys none of them. The device must have synchronization2,
      * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled, and separateDepthStencilLayouts where
@@ -192,6 +193,7 @@ typedef struct hd_vk_frame_stats {
     uint64_t heap_bytes;    /* heaps of graph resources but for the next */
     uint64_t history_bytes; /* heaps of histories and what they are of */
     uint64_t staging_bytes; /* for uploads, and for the zeros of histories */
+    uint64_t upload_bytes;  /* of hd_vk_desc.upload_bytes: held by what waits or is under way */
 } hd_vk_frame_stats;
 void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out);
 
@@ -386,4 +388,7 @@ typedef struct hd_vk_swapchain_info {
 void hd_vk_swapchain_info_get(const hd_vk_swapchain *swapchain, hd_vk_swapchain_info *out);
 
 HD_API_END
+
+#include <heddle/vk_upload.h>
+
 #endif
