@@ -71,8 +71,9 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
     if (!graph || !out)
         return HD_INVALID_ARGUMENT;
     *out = NULL;
-    if (hd_graph_join(graph) != HD_OK)
-        return graph->error.result;
+    const hd_result joined = hd_graph_join(graph);
+    if (joined != HD_OK)
+        return joined;
     desc = desc ? desc : &defaults;
     if (desc->phase_ns)
         memset(desc->phase_ns, 0, HD_PHASE_COUNT * sizeof(*desc->phase_ns));

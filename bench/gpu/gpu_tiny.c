@@ -334,7 +334,7 @@ static bool read_words(tiny *t, VkBuffer buffer, uint32_t *out)
     if (hd_graph_create(NULL, &g) != HD_OK)
         return false;
     hd_resource from = hd_graph_import(g, &(hd_import_desc){.name = "from", .buffer = buffer, .bytes = BYTES});
-    hd_vk_readback(t->device.vk, g, from, NULL, keep_words, out);
+    hd_vk_readback(t->device.vk, g, from, NULL, keep_words, out, NULL);
     bool good = hd_vk_frame(t->device.vk, g) == HD_OK && hd_vk_wait(t->device.vk) == HD_OK;
     hd_graph_destroy(g);
     return good;
@@ -347,7 +347,7 @@ static bool fill_start(tiny *t)
         return false;
     hd_resource start =
         hd_graph_import(g, &(hd_import_desc){.name = "start", .buffer = t->start.buffer, .bytes = BYTES});
-    hd_vk_fill(t->device.vk, g, start, NULL, 0x01234567);
+    hd_vk_fill(t->device.vk, g, start, NULL, 0x01234567, NULL);
     bool good = hd_vk_frame(t->device.vk, g) == HD_OK && hd_vk_wait(t->device.vk) == HD_OK;
     hd_graph_destroy(g);
     return good;

@@ -116,7 +116,7 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
 
 void hd_graph_destroy(hd_graph *graph)
 {
-    if (!graph)
+    if (!graph || graph->list)
         return;
     hdi_free_columns(graph);
     hdi_arena_free(&graph->scratch);
@@ -133,6 +133,8 @@ void hd_graph_destroy(hd_graph *graph)
 
 void hd_graph_begin(hd_graph *graph)
 {
+    if (!graph || graph->list)
+        return;
     hdi_reset_columns(graph);
     graph->tag++;
     uint32_t used = graph->pass_count > graph->res_count ? graph->pass_count : graph->res_count;

@@ -519,10 +519,12 @@ static HDI_INLINE hd_pass put_pass(hd_graph *graph, const hd_pass_desc *desc, ui
     return (hd_pass){graph->first_handle + pass};
 }
 
-/* A pass that is wrong, or finds no room, or is a root, or has a pin, splits or something to do with the host, or no
- * uses. */
+/* A pass of a list, or one that is wrong, or finds no room, or is a root, or has a pin, splits or something to do with
+ * the host, or no uses. */
 HDI_APART static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
+    if (!graph || graph->list)
+        return graph ? hdi_list_pass(graph->list, desc) : no_pass(desc);
     if (graph->error.result != HD_OK || !desc)
         return refuse(graph, desc, HD_INVALID_ARGUMENT, "the description is null");
     uint32_t first = graph->use_count;
@@ -556,7 +558,7 @@ static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost, uint32_t ro
 
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
-    if (HDI_UNLIKELY(!desc || graph->pass_count >= graph->pass_room))
+    if (HDI_UNLIKELY(!graph || !desc || graph->pass_count >= graph->pass_room))
         return odd_pass(graph, desc);
     uint32_t cost = cost_bits(desc->cost_us);
     if (HDI_UNLIKELY(!is_plain(desc, cost, graph->capacity[HDI_USES] - graph->use_count)))

@@ -21,10 +21,14 @@ HDI_COLD static hd_resource bad_sharing(hd_graph *graph, const char *name)
     return bad_resource(graph, HD_INVALID_ARGUMENT, name, "sharing is no hd_sharing");
 }
 
-/* Makes room for one more, if there may be one. desc: of any kind; not null, else that is the mistake. */
-HDI_COLD static bool more_resources(hd_graph *graph, const void *desc)
+/* Makes room for one more, if there may be one. desc: of any kind; not null, else that is the mistake. false: *out is
+ * the answer, which is none unless the graph is a list. */
+HDI_COLD static bool more_resources(hd_graph *graph, hdi_call_kind kind, const void *desc, hd_resource *out)
 {
-    if (graph->error.result != HD_OK)
+    *out = (hd_resource){0};
+    if (graph && graph->list)
+        *out = hdi_list_resource(graph->list, kind, desc);
+    if (!graph || graph->list || graph->error.result != HD_OK)
         return false;
     if (!desc) {
         bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
@@ -39,7 +43,7 @@ HDI_COLD static bool more_resources(hd_graph *graph, const void *desc)
 /* Whether a resource of this description can be added at once; else more_resources says what there is to it. */
 static inline bool have_room(const hd_graph *graph, const void *desc)
 {
-    return HDI_LIKELY(desc && graph->res_count < graph->res_room);
+    return HDI_LIKELY(graph && desc && graph->res_count < graph->res_room);
 }
 
 /* Appends the columns of a resource, for which there is room. res_info: the caller's. */
@@ -121,8 +125,9 @@ static hd_resource put_image(hd_graph *graph, const hd_image_desc *desc)
 /* An image that does not look right at once, or finds no room. */
 HDI_APART HDI_SCALAR static hd_resource odd_image(hd_graph *graph, const hd_image_desc *desc)
 {
-    if (!have_room(graph, desc) && !more_resources(graph, desc))
-        return (hd_resource){0};
+    hd_resource none;
+    if (!have_room(graph, desc) && !more_resources(graph, HDI_CALL_IMAGE, desc, &none))
+        return none;
     const image_size size = {desc->width, desc->height,  desc->depth,  desc->format,
                              desc->mips,  desc->layers, desc->samples};
     const char *fault = image_fault(&size);
@@ -161,8 +166,9 @@ HDI_SCALAR hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc
 
 hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
 {
-    if (!have_room(graph, desc) && !more_resources(graph, desc))
-        return (hd_resource){0};
+    hd_resource none;
+    if (!have_room(graph, desc) && !more_resources(graph, HDI_CALL_BUFFER, desc, &none))
+        return none;
     uint64_t bytes = desc->bytes;
     uint32_t usage = desc->usage, sharing = (uint32_t)desc->sharing;
     const char *name = desc->name;
@@ -192,8 +198,9 @@ const char *hdi_import_fault(const hd_import_desc *desc, hd_result *result)
 
 hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
 {
-    if (!have_room(graph, desc) && !more_resources(graph, desc))
-        return (hd_resource){0};
+    hd_resource none;
+    if (!have_room(graph, desc) && !more_resources(graph, HDI_CALL_IMPORT, desc, &none))
+        return none;
     hd_result result;
     const char *fault = hdi_import_fault(desc, &result);
     if (fault)
@@ -230,8 +237,9 @@ hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
 
 hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc)
 {
-    if (!have_room(graph, desc) && !more_resources(graph, desc))
-        return (hd_resource){0};
+    hd_resource none;
+    if (!have_room(graph, desc) && !more_resources(graph, HDI_CALL_HISTORY, desc, &none))
+        return none;
     uint32_t base = hd_graph_resource_index(graph, desc->of), own = graph->res_count;
     if (base == HD_NONE)
         return bad_resource(graph, HD_BAD_HANDLE, NULL, "what the history is of");

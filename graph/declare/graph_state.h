@@ -46,11 +46,13 @@ enum {
     HDI_UNUSUAL_PAIRS = 4,  /* res_pair: not HDI_NONE */
 };
 
+typedef struct hdi_list hdi_list;
+
 /* Lists that other threads fill. */
 typedef struct hdi_lists {
     pthread_mutex_t mutex;     /* of open and spare, while lists are opened */
-    struct hd_list *open;      /* by rising order key */
-    struct hd_list *spare;     /* of earlier frames, with their memory */
+    hdi_list *open;            /* by rising order key */
+    hdi_list *spare;           /* of earlier frames, with their memory */
     bool failed;               /* one could not be opened */
     uint32_t first_handle;     /* of number 0 */
     _Atomic(uint32_t) id_next; /* first number that no list has taken */
@@ -86,6 +88,7 @@ struct hd_graph {
     hdi_pass_exec *pass_exec;
     hdi_use_rules rules;
 
+    hdi_list *list; /* not null: this is no graph, but what the engine holds of a list */
     hd_allocator allocator;
     hd_log log;
     uint32_t tag; /* of this frame */
@@ -125,6 +128,24 @@ struct hd_graph {
 /* Drops the lists that were not joined, and all handles of lists: later ones are others. */
 void hdi_lists_forget(hd_graph *graph);
 void hdi_lists_free(hd_graph *graph);
+
+/* What a list notes, to make the call at the join. HDI_CALL_LATER: anything else that declares passes. */
+typedef enum hdi_call_kind {
+    HDI_CALL_IMAGE,
+    HDI_CALL_BUFFER,
+    HDI_CALL_IMPORT,
+    HDI_CALL_HISTORY,
+    HDI_CALL_PASS,
+    HDI_CALL_LATER,
+} hdi_call_kind;
+/* desc: of the kind; may be null. */
+hd_resource hdi_list_resource(hdi_list *list, hdi_call_kind kind, const void *desc);
+hd_pass hdi_list_pass(hdi_list *list, const hd_pass_desc *desc);
+/* Calls fn at the join, with a copy of the arguments. list: a graph whose `list` is not null. */
+typedef hd_pass (*hdi_later_fn)(hd_graph *graph, const void *arguments);
+hd_pass hdi_list_later(hd_graph *list, hdi_later_fn fn, const void *arguments, size_t bytes);
+/* A copy that lives until the join; null: no memory, which the join reports. */
+void *hdi_list_keep(hd_graph *list, const void *data, size_t bytes);
 
 /* Records the first error of a frame; later ones are dropped. Returns result. */
 hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use,

@@ -18,11 +18,9 @@
 
 enum { BLOCK = 64 };
 
-typedef enum call_kind { CALL_IMAGE, CALL_BUFFER, CALL_IMPORT, CALL_HISTORY, CALL_PASS } call_kind;
-
 typedef struct list_call {
     struct list_call *after;
-    call_kind kind;
+    hdi_call_kind kind;
     bool is_null;     /* the description was */
     uint32_t handle;  /* what the list's call returned */
     uint32_t *fresh;  /* passes: handle that each use's next got, 0: none; null: no use has one */
@@ -33,12 +31,17 @@ typedef struct list_call {
         hd_import_desc import;
         hd_history_desc history;
         hd_pass_desc pass;
+        struct {
+            hdi_later_fn fn;
+            const void *arguments;
+        } later;
     } desc;
 } list_call;
 
-struct hd_list {
+struct hdi_list {
+    hd_graph face; /* what the engine holds: no columns and no room, so that each call that declares comes here */
     hd_graph *graph;
-    struct hd_list *after;
+    struct hdi_list *after;
     uint32_t key;
     uint32_t first_handle;
     uint32_t id, id_end; /* numbers left in the list's block */
@@ -50,7 +53,7 @@ struct hd_list {
 
 /* ---- opening and closing ---- */
 
-static void start(hd_list *list, uint32_t key)
+static void start(hdi_list *list, uint32_t key)
 {
     list->key = key;
     list->first_handle = list->graph->lists.first_handle;
@@ -61,29 +64,32 @@ static void start(hd_list *list, uint32_t key)
     list->last = &list->first;
 }
 
-static hd_list *make_list(hd_graph *graph)
+static hdi_list *make_list(hd_graph *graph)
 {
-    hd_list *list = hdi_alloc(&graph->allocator, sizeof(*list), 64);
+    hdi_list *list = hdi_alloc(&graph->allocator, sizeof(*list), 64);
     if (!list)
         return NULL;
     memset(list, 0, sizeof(*list));
+    list->face.list = list;
     list->graph = graph;
     hdi_arena_init(&list->arena, &graph->allocator);
     return list;
 }
 
-hd_list *hd_graph_list(hd_graph *graph, uint32_t order_key)
+hd_graph *hd_graph_list(hd_graph *graph, uint32_t order_key)
 {
+    if (!graph || graph->list)
+        return NULL;
     hdi_lists *lists = &graph->lists;
     pthread_mutex_lock(&lists->mutex);
-    hd_list *list = lists->spare;
+    hdi_list *list = lists->spare;
     if (list)
         lists->spare = list->after;
     else
         list = make_list(graph);
     if (list) {
         start(list, order_key);
-        hd_list **place = &lists->open;
+        hdi_list **place = &lists->open;
         while (*place && (*place)->key < order_key)
             place = &(*place)->after;
         list->twin = *place && (*place)->key == order_key;
@@ -93,14 +99,14 @@ hd_list *hd_graph_list(hd_graph *graph, uint32_t order_key)
         lists->failed = true;
     }
     pthread_mutex_unlock(&lists->mutex);
-    return list;
+    return list ? &list->face : NULL;
 }
 
 static void close_lists(hd_graph *graph)
 {
     hdi_lists *lists = &graph->lists;
     while (lists->open) {
-        hd_list *list = lists->open;
+        hdi_list *list = lists->open;
         lists->open = list->after;
         hdi_arena_reset(&list->arena);
         list->after = lists->spare;
@@ -130,7 +136,7 @@ void hdi_lists_free(hd_graph *graph)
     hdi_lists *lists = &graph->lists;
     close_lists(graph);
     while (lists->spare) {
-        hd_list *list = lists->spare;
+        hdi_list *list = lists->spare;
         lists->spare = list->after;
         hdi_arena_free(&list->arena);
         hdi_free(&graph->allocator, list, sizeof(*list));
@@ -141,7 +147,7 @@ void hdi_lists_free(hd_graph *graph)
 
 /* ---- declaring into a list ---- */
 
-static uint32_t new_handle(hd_list *list)
+static uint32_t new_handle(hdi_list *list)
 {
     if (list->id == list->id_end) {
         /* relaxed: the numbers carry nothing; what the list noted reaches the join with the end of its thread. */
@@ -157,9 +163,9 @@ static uint32_t new_handle(hd_list *list)
 }
 
 /* Null once the list has failed. */
-static list_call *add_call(hd_list *list, call_kind kind, bool is_null)
+static list_call *add_call(hdi_list *list, hdi_call_kind kind, bool is_null)
 {
-    if (!list || list->result != HD_OK)
+    if (list->result != HD_OK)
         return NULL;
     list_call *call = HDI_ARENA_ZEROED(&list->arena, list_call, 1);
     uint32_t handle = call ? new_handle(list) : 0;
@@ -176,46 +182,14 @@ static list_call *add_call(hd_list *list, call_kind kind, bool is_null)
     return call;
 }
 
-static hd_resource returned(const list_call *call)
+hd_resource hdi_list_resource(hdi_list *list, hdi_call_kind kind, const void *desc)
 {
+    static const size_t bytes[] = {sizeof(hd_image_desc), sizeof(hd_buffer_desc), sizeof(hd_import_desc),
+                                   sizeof(hd_history_desc)};
+    list_call *call = add_call(list, kind, !desc);
+    if (call && desc)
+        memcpy(&call->desc, desc, bytes[kind]);
     return (hd_resource){call ? call->handle : 0};
-}
-
-hd_resource hd_list_image(hd_list *list, const hd_image_desc *desc)
-{
-    list_call *call = add_call(list, CALL_IMAGE, !desc);
-    if (call && desc)
-        call->desc.image = *desc;
-    return returned(call);
-}
-
-hd_resource hd_list_buffer(hd_list *list, const hd_buffer_desc *desc)
-{
-    list_call *call = add_call(list, CALL_BUFFER, !desc);
-    if (call && desc)
-        call->desc.buffer = *desc;
-    return returned(call);
-}
-
-hd_resource hd_list_import(hd_list *list, const hd_import_desc *desc)
-{
-    list_call *call = add_call(list, CALL_IMPORT, !desc);
-    if (call && desc)
-        call->desc.import = *desc;
-    return returned(call);
-}
-
-hd_resource hd_list_history(hd_list *list, hd_resource of)
-{
-    return hd_list_history_with(list, &(hd_history_desc){.of = of});
-}
-
-hd_resource hd_list_history_with(hd_list *list, const hd_history_desc *desc)
-{
-    list_call *call = add_call(list, CALL_HISTORY, !desc);
-    if (call && desc)
-        call->desc.history = *desc;
-    return returned(call);
 }
 
 static bool use_writes(const hd_use *use)
@@ -228,7 +202,7 @@ static bool use_writes(const hd_use *use)
 }
 
 /* Room for what the graph's call makes of the uses' versions. */
-static hd_result note_versions(hd_list *list, list_call *call, hd_use *uses, uint32_t count)
+static hd_result note_versions(hdi_list *list, list_call *call, hd_use *uses, uint32_t count)
 {
     call->fresh = HDI_ARENA_ZEROED(&list->arena, uint32_t, count);
     call->made = HDI_ARENA_ZEROED(&list->arena, hd_resource, count);
@@ -247,7 +221,7 @@ static hd_result note_versions(hd_list *list, list_call *call, hd_use *uses, uin
     return HD_OK;
 }
 
-static hd_result copy_uses(hd_list *list, list_call *call, const hd_pass_desc *desc)
+static hd_result copy_uses(hdi_list *list, list_call *call, const hd_pass_desc *desc)
 {
     uint32_t count = desc->use_count;
     hd_use *uses = HDI_ARENA_ARRAY(&list->arena, hd_use, count);
@@ -269,13 +243,13 @@ static hd_result copy_uses(hd_list *list, list_call *call, const hd_pass_desc *d
     return versions ? note_versions(list, call, uses, count) : HD_OK;
 }
 
-hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc)
+hd_pass hdi_list_pass(hdi_list *list, const hd_pass_desc *desc)
 {
     for (uint32_t u = 0; desc && hdi_has_uses(desc) && u < desc->use_count; u++) {
         if (desc->uses[u].next)
             *desc->uses[u].next = (hd_resource){0};
     }
-    list_call *call = add_call(list, CALL_PASS, !desc);
+    list_call *call = add_call(list, HDI_CALL_PASS, !desc);
     if (!call)
         return (hd_pass){0};
     if (desc) {
@@ -291,6 +265,27 @@ hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc)
             return (hd_pass){0};
         }
     }
+    return (hd_pass){call->handle};
+}
+
+void *hdi_list_keep(hd_graph *list, const void *data, size_t bytes)
+{
+    void *kept = list->list->result == HD_OK ? hdi_arena_alloc(&list->list->arena, bytes) : NULL;
+    if (kept)
+        memcpy(kept, data, bytes);
+    else if (list->list->result == HD_OK)
+        list->list->result = HD_OUT_OF_MEMORY;
+    return kept;
+}
+
+hd_pass hdi_list_later(hd_graph *list, hdi_later_fn fn, const void *arguments, size_t bytes)
+{
+    const void *kept = hdi_list_keep(list, arguments, bytes);
+    list_call *call = kept ? add_call(list->list, HDI_CALL_LATER, false) : NULL;
+    if (!call)
+        return (hd_pass){0};
+    call->desc.later.fn = fn;
+    call->desc.later.arguments = kept;
     return (hd_pass){call->handle};
 }
 
@@ -311,20 +306,22 @@ static void set_alias(hd_graph *graph, uint32_t handle, uint32_t id)
 static uint32_t make_call(hd_graph *graph, const list_call *call)
 {
     switch (call->kind) {
-    case CALL_IMAGE:
+    case HDI_CALL_IMAGE:
         return hd_graph_image(graph, call->is_null ? NULL : &call->desc.image).id;
-    case CALL_BUFFER:
+    case HDI_CALL_BUFFER:
         return hd_graph_buffer(graph, call->is_null ? NULL : &call->desc.buffer).id;
-    case CALL_IMPORT:
+    case HDI_CALL_IMPORT:
         return hd_graph_import(graph, call->is_null ? NULL : &call->desc.import).id;
-    case CALL_HISTORY:
+    case HDI_CALL_HISTORY:
         return hd_graph_history_with(graph, call->is_null ? NULL : &call->desc.history).id;
+    case HDI_CALL_LATER:
+        return call->desc.later.fn(graph, call->desc.later.arguments).id;
     default:
         return hd_graph_pass(graph, call->is_null ? NULL : &call->desc.pass).id;
     }
 }
 
-static void join_list(hd_graph *graph, const hd_list *list)
+static void join_list(hd_graph *graph, const hdi_list *list)
 {
     char detail[64];
     snprintf(detail, sizeof(detail), "the list of order key %u", list->key);
@@ -335,7 +332,7 @@ static void join_list(hd_graph *graph, const hd_list *list)
     }
     for (const list_call *call = list->first; call; call = call->after) {
         set_alias(graph, call->handle, make_call(graph, call));
-        for (uint32_t u = 0; call->fresh && u < call->desc.pass.use_count; u++)
+        for (uint32_t u = 0; call->kind == HDI_CALL_PASS && call->fresh && u < call->desc.pass.use_count; u++)
             set_alias(graph, call->fresh[u], call->made[u].id);
         if (graph->error.result != HD_OK)
             return;
@@ -360,7 +357,7 @@ static hd_result need_aliases(hd_graph *graph)
 
 hd_result hd_graph_join(hd_graph *graph)
 {
-    if (!graph)
+    if (!graph || graph->list)
         return HD_INVALID_ARGUMENT;
     hdi_lists *lists = &graph->lists;
     if (!lists->open && !lists->failed)
@@ -368,7 +365,7 @@ hd_result hd_graph_join(hd_graph *graph)
     hd_result result = lists->failed ? HD_OUT_OF_MEMORY : need_aliases(graph);
     if (result != HD_OK)
         hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "lists of other threads");
-    for (const hd_list *list = lists->open; list && graph->error.result == HD_OK; list = list->after)
+    for (const hdi_list *list = lists->open; list && graph->error.result == HD_OK; list = list->after)
         join_list(graph, list);
     close_lists(graph);
     return graph->error.result;

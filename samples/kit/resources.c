@@ -35,11 +35,11 @@ static hd_result load(struct kit *kit, struct kit_resource *resource, const hd_r
     import.initial_layout = VK_IMAGE_LAYOUT_UNDEFINED;
     hd_resource to = hd_graph_import(g, &import);
     if (data)
-        hd_vk_upload(kit->vk, g, to, range, data, bytes);
+        hd_vk_upload(kit->vk, g, to, range, data, bytes, NULL);
     else if (resource->image)
-        hd_vk_clear(kit->vk, g, to, range, &(VkClearValue){0});
+        hd_vk_clear(kit->vk, g, to, range, &(VkClearValue){0}, NULL);
     if (import.mips > 1)
-        hd_vk_generate_mips(kit->vk, g, to);
+        hd_vk_generate_mips(kit->vk, g, to, NULL);
     result = hd_vk_frame(kit->vk, g);
     if (result == HD_OK)
         result = hd_vk_wait(kit->vk);

@@ -156,14 +156,14 @@ static void add(struct kit *kit, uint32_t pass, const hd_use *use)
                             .width = width ? width : 1,
                             .height = height ? height : 1};
     if (depth) {
-        hd_vk_readback(kit->vk, g, use->resource, &one, keep_depth, t);
+        hd_vk_readback(kit->vk, g, use->resource, &one, keep_depth, t, NULL);
     } else {
         hd_resource copy = hd_graph_image(g, &(hd_image_desc){.name = "thumbnail",
                                                               .width = WIDTH,
                                                               .height = HEIGHT,
                                                               .format = VK_FORMAT_R32G32B32A32_SFLOAT});
-        hd_vk_blit(kit->vk, g, use->resource, &one, copy, NULL, VK_FILTER_LINEAR);
-        hd_vk_readback(kit->vk, g, copy, NULL, keep_color, t);
+        hd_vk_blit(kit->vk, g, use->resource, &one, copy, NULL, VK_FILTER_LINEAR, NULL);
+        hd_vk_readback(kit->vk, g, copy, NULL, keep_color, t, NULL);
     }
     small->passes += hd_graph_pass_count(g) - before;
 }

@@ -91,7 +91,7 @@ void kit_window_show(struct kit *kit, hd_resource picture)
     if (!kit_check(kit, hd_vk_swapchain_acquire(kit->window->swapchain, kit->graph, &target)))
         return;
     if (target.id && picture.id)
-        hd_vk_swapchain_show(kit->window->swapchain, kit->graph, picture);
+        hd_vk_swapchain_show(kit->window->swapchain, kit->graph, picture, NULL);
 }
 
 void kit_window_present(struct kit *kit)

@@ -31,8 +31,8 @@ static void show(const void *data, uint64_t bytes, void *user)
 static hd_result frame(hd_vk *vk, hd_graph *graph)
 {
     hd_resource words = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "words", .bytes = 1 << 20});
-    hd_vk_fill(vk, graph, words, NULL, 0xc0ffee);
-    hd_vk_readback(vk, graph, words, NULL, show, NULL);
+    hd_vk_fill(vk, graph, words, NULL, 0xc0ffee, NULL);
+    hd_vk_readback(vk, graph, words, NULL, show, NULL, NULL);
     return hd_vk_frame(vk, graph);
 }
 

@@ -28,8 +28,7 @@ static void *fill_lists(void *argument)
 {
     const filler *f = argument;
     for (uint32_t part = f->first; part < PARTS; part += f->step) {
-        hdt_sink sink = {f->graph, hd_graph_list(f->graph, part)};
-        hdt_declare_part(&sink, f->shared, f->seed, part);
+        hdt_declare_part(hd_graph_list(f->graph, part), f->shared, f->seed, part);
     }
     return NULL;
 }
@@ -83,7 +82,7 @@ int main(void)
         hd_graph_begin(one);
         hdt_shared_resources(one, shared);
         for (uint32_t part = 0; part < PARTS; part++)
-            hdt_declare_part(&(hdt_sink){one, NULL}, shared, seed, part);
+            hdt_declare_part(one, shared, seed, part);
         int good = compile(one, &data, &bytes);
         for (uint32_t threads = 1; good && threads <= MAX_THREADS; threads++)
             good = is_same(many, threads, seed, data, bytes);

@@ -58,7 +58,7 @@ Test(declare, handles_of_long_ago)
     hd_resource old = buffer(), version, of_list;
     hd_pass_desc desc = {.type = HD_PASS_COMPUTE, .uses = HD_USES({old, HD_STORAGE_WRITE_COMPUTE, .next = &version})};
     hd_pass pass = hd_graph_pass(graph, &desc);
-    of_list = hd_list_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
+    of_list = hd_graph_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
     cr_assert_eq(hd_graph_join(graph), HD_OK);
     cr_assert_eq(hd_graph_resource_index(graph, version), 0u);
     cr_assert_eq(hd_graph_resource_index(graph, of_list), 1u);
@@ -69,7 +69,7 @@ Test(declare, handles_of_long_ago)
             hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
                                                  .uses = HD_USES({fresh, HD_STORAGE_WRITE_COMPUTE, .next = &next})});
         if (frame % 2)
-            hd_list_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
+            hd_graph_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
         cr_assert_eq(hd_graph_join(graph), HD_OK);
         cr_assert_eq(hd_graph_resource_index(graph, old), HD_NONE, "frame %u", frame);
         cr_assert_eq(hd_graph_resource_index(graph, version), HD_NONE, "frame %u", frame);
@@ -92,7 +92,7 @@ Test(declare, handles_come_round)
         hd_resource first = buffer(), version, of_list;
         hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
                                              .uses = HD_USES({first, HD_STORAGE_WRITE_COMPUTE, .next = &version})});
-        of_list = hd_list_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
+        of_list = hd_graph_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
         cr_assert_eq(hd_graph_join(graph), HD_OK);
         cr_assert_eq(hd_graph_resource_index(graph, first), 0u);
         cr_assert_eq(hd_graph_resource_index(graph, version), 0u);
@@ -121,7 +121,7 @@ Test(declare, more_uses_than_there_may_be)
     cr_assert_eq(hd_graph_pass(graph, &desc).id, 0u);
     cr_assert_eq(hd_graph_pass(graph, &desc).id, 0u); /* what follows an error is not looked at either */
     expect(HD_TOO_LARGE, 0, HD_NONE, HD_NONE);
-    hd_list_pass(hd_graph_list(graph, 0), &desc);
+    hd_graph_pass(hd_graph_list(graph, 0), &desc);
     hd_graph_join(graph);
     expect(HD_TOO_LARGE, 0, HD_NONE, HD_NONE);
 }

@@ -42,14 +42,13 @@ Test(list, joins_by_key_whatever_the_order_of_filling)
         hd_graph_begin(one);
         hdt_shared_resources(one, shared);
         for (uint32_t part = 0; part < PARTS; part++)
-            hdt_declare_part(&(hdt_sink){one, NULL}, shared, seed, part);
+            hdt_declare_part(one, shared, seed, part);
         hd_graph_begin(lists);
         hdt_shared_resources(lists, shared);
         uint32_t step = 1 + hdt_below(&(uint64_t){seed}, PARTS - 1); /* PARTS is prime: all parts in some order */
         for (uint32_t i = 0; i < PARTS; i++) {
             uint32_t part = i * step % PARTS;
-            hdt_sink sink = {lists, hd_graph_list(lists, part * 7)};
-            hdt_declare_part(&sink, shared, seed, part);
+            hdt_declare_part(hd_graph_list(lists, part * 7), shared, seed, part);
         }
         same_plans(one, lists, seed);
     }
@@ -62,16 +61,16 @@ static const hd_image_desc small = {.width = 8, .height = 8, .format = 37};
 Test(list, handles_are_good_after_the_join_and_in_later_lists)
 {
     hd_graph *g = make_graph();
-    hd_list *later = hd_graph_list(g, 9), *first = hd_graph_list(g, 3);
-    hd_resource next, third, image = hd_list_image(first, &small);
+    hd_graph *later = hd_graph_list(g, 9), *first = hd_graph_list(g, 3);
+    hd_resource next, third, image = hd_graph_image(first, &small);
     hd_pass pass =
-        hd_list_pass(first, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
-                                            .uses = HD_USES({image, HD_STORAGE_WRITE_COMPUTE, .next = &next})});
+        hd_graph_pass(first, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                             .uses = HD_USES({image, HD_STORAGE_WRITE_COMPUTE, .next = &next})});
     cr_assert(image.id && next.id && pass.id);
     cr_assert(hd_graph_resource_index(g, image) == HD_NONE && hd_graph_pass_index(g, pass) == HD_NONE);
-    hd_list_pass(later, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
-                                        .root = true,
-                                        .uses = HD_USES({next, HD_STORAGE_RW_COMPUTE, .next = &third})});
+    hd_graph_pass(later, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                         .root = true,
+                                         .uses = HD_USES({next, HD_STORAGE_RW_COMPUTE, .next = &third})});
     hd_resource own = hd_graph_image(g, &small);
     cr_assert(hd_graph_join(g) == HD_OK, "%s", hd_graph_error(g)->text);
     cr_assert(hd_graph_resource_index(g, own) == 0);
@@ -80,9 +79,9 @@ Test(list, handles_are_good_after_the_join_and_in_later_lists)
     /* The second version was ended by the later list's pass: this reads it before that. */
     hd_graph_pass(g,
                   &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({next, HD_SAMPLED_COMPUTE})});
-    hd_list *again = hd_graph_list(g, 3); /* keys of joined lists are free again */
-    hd_list_pass(again,
-                 &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({third, HD_SAMPLED_COMPUTE})});
+    hd_graph *again = hd_graph_list(g, 3); /* keys of joined lists are free again */
+    hd_graph_pass(again,
+                  &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({third, HD_SAMPLED_COMPUTE})});
     const hd_plan *plan;
     cr_assert(hd_graph_compile(g, NULL, &plan) == HD_OK, "%s", hd_graph_error(g)->text);
     cr_assert(hd_plan_verify(g, plan, NULL) == HD_OK);
@@ -95,10 +94,10 @@ Test(list, handles_are_good_after_the_join_and_in_later_lists)
 Test(list, histories_are_as_described)
 {
     hd_graph *g = make_graph();
-    hd_list *list = hd_graph_list(g, 1);
-    hd_resource a = hd_list_image(list, &small), b = hd_list_image(list, &small);
-    hd_list_history(list, a);
-    hd_list_history_with(list, &(hd_history_desc){.of = b, .skipped = HD_SKIPPED_RESTART, .key = 77});
+    hd_graph *list = hd_graph_list(g, 1);
+    hd_resource a = hd_graph_image(list, &small), b = hd_graph_image(list, &small);
+    hd_graph_history(list, a);
+    hd_graph_history_with(list, &(hd_history_desc){.of = b, .skipped = HD_SKIPPED_RESTART, .key = 77});
     cr_assert(hd_graph_join(g) == HD_OK);
     hdi_decl decl = hdi_graph_decl(g);
     cr_assert(decl.res_count == 4 && decl.res_pair[2] == 0 && decl.res_pair[3] == 1);
@@ -106,7 +105,7 @@ Test(list, histories_are_as_described)
     cr_expect(decl.res_import[3].skipped == HD_SKIPPED_RESTART && decl.res_import[3].serial == 77);
     hd_graph_begin(g);
     list = hd_graph_list(g, 1);
-    hd_list_history_with(list, NULL);
+    hd_graph_history_with(list, NULL);
     cr_assert(hd_graph_join(g) == HD_INVALID_ARGUMENT);
     hd_graph_destroy(g);
 }
@@ -114,9 +113,9 @@ Test(list, histories_are_as_described)
 Test(list, a_handle_of_a_later_list_is_none)
 {
     hd_graph *g = make_graph();
-    hd_list *first = hd_graph_list(g, 1), *later = hd_graph_list(g, 2);
-    hd_resource image = hd_list_image(later, &small);
-    hd_list_pass(
+    hd_graph *first = hd_graph_list(g, 1), *later = hd_graph_list(g, 2);
+    hd_resource image = hd_graph_image(later, &small);
+    hd_graph_pass(
         first,
         &(hd_pass_desc){.name = "early", .type = HD_PASS_COMPUTE, .uses = HD_USES({image, HD_STORAGE_WRITE_COMPUTE})});
     cr_assert(hd_graph_join(g) == HD_BAD_HANDLE);
@@ -128,10 +127,10 @@ Test(list, the_first_error_by_key_counts)
 {
     for (uint32_t order = 0; order < 2; order++) {
         hd_graph *g = make_graph();
-        hd_list *lists[2] = {hd_graph_list(g, 10), hd_graph_list(g, 20)};
+        hd_graph *lists[2] = {hd_graph_list(g, 10), hd_graph_list(g, 20)};
         for (uint32_t i = 0; i < 2; i++) {
             uint32_t at = i ^ order;
-            hd_list_pass(lists[at], &(hd_pass_desc){.name = at ? "second" : "first", .use_count = 1});
+            hd_graph_pass(lists[at], &(hd_pass_desc){.name = at ? "second" : "first", .use_count = 1});
         }
         const hd_plan *plan;
         cr_assert(hd_graph_compile(g, NULL, &plan) == HD_INVALID_ARGUMENT && !plan);
@@ -146,13 +145,34 @@ Test(list, the_first_error_by_key_counts)
     cr_assert_not_null(strstr(hd_graph_error(g)->text, "order key 4"));
     hd_graph_begin(g);
     cr_assert(hd_graph_join(g) == HD_OK);
-    hd_list *list = hd_graph_list(g, 0);
-    hd_list_image(list, NULL);
+    hd_graph *list = hd_graph_list(g, 0);
+    hd_graph_image(list, NULL);
     cr_assert(hd_graph_join(g) == HD_INVALID_ARGUMENT);
     hd_graph_begin(g);
     hd_graph_list(g, 0);
     hd_graph_begin(g); /* a list that was not joined goes with its frame */
     cr_assert(hd_graph_join(g) == HD_OK && hd_graph_pass_count(g) == 0);
+    hd_graph_destroy(g);
+}
+
+/* What does not declare wants the graph. */
+Test(list, other_calls_refuse_a_list)
+{
+    hd_graph *g = make_graph(), *list = hd_graph_list(g, 1);
+    const hd_plan *plan;
+    hd_resource image = hd_graph_image(list, &small);
+    cr_expect_null(hd_graph_list(list, 2));
+    cr_expect_eq(hd_graph_compile(list, NULL, &plan), HD_INVALID_ARGUMENT);
+    cr_expect_null(plan);
+    cr_expect_eq(hd_graph_join(list), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_graph_error(list)->result, HD_OK);
+    cr_expect_eq(hd_graph_resource_index(list, image), HD_NONE);
+    cr_expect_eq(hd_graph_resource_count(list), 0u);
+    cr_expect_eq(hd_graph_pass_count(list), 0u);
+    hd_graph_begin(list);
+    hd_graph_destroy(list);
+    cr_expect_eq(hd_graph_join(g), HD_OK);
+    cr_expect_eq(hd_graph_resource_index(g, image), 0u, "nothing has been harmed");
     hd_graph_destroy(g);
 }
 
@@ -162,9 +182,9 @@ static void declare_in_lists(hd_graph *graph)
     hd_graph_begin(graph);
     hdt_shared_resources(graph, shared);
     for (uint32_t part = 0; part < 5; part++) {
-        hdt_sink sink = {graph, hd_graph_list(graph, 5 - part)};
-        if (sink.list)
-            hdt_declare_part(&sink, shared, 3, part);
+        hd_graph *list = hd_graph_list(graph, 5 - part);
+        if (list)
+            hdt_declare_part(list, shared, 3, part);
     }
 }
 

@@ -7,14 +7,9 @@
 
 enum { HDT_SHARED = 8 };
 
-/* Where a part goes: a list, or, where that is null, the graph itself. */
-typedef struct hdt_sink {
-    hd_graph *graph;
-    hd_list *list;
-} hdt_sink;
-
 /* What all parts use; the graph declares it before them. */
 void hdt_shared_resources(hd_graph *graph, hd_resource *shared);
-void hdt_declare_part(const hdt_sink *sink, const hd_resource *shared, uint64_t seed, uint32_t part);
+/* graph: or a list of it. */
+void hdt_declare_part(hd_graph *graph, const hd_resource *shared, uint64_t seed, uint32_t part);
 
 #endif

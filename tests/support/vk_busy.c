@@ -43,15 +43,15 @@ void hdt_busy_declare(hdt_busy *busy, hd_vk *vk)
     hd_resource mesh = hd_graph_buffer(g, &(hd_buffer_desc){.name = "mesh", .bytes = sizeof(words)});
     hd_resource kept = hd_graph_buffer(g, &(hd_buffer_desc){.name = "kept", .bytes = sizeof(words)});
     hd_resource before = hd_graph_history(g, kept);
-    hd_vk_upload(vk, g, mesh, NULL, words, sizeof(words));
-    hd_vk_copy(vk, g, before, NULL, kept, NULL);
-    hd_vk_copy(vk, g, mesh, NULL, kept, NULL);
+    hd_vk_upload(vk, g, mesh, NULL, words, sizeof(words), NULL);
+    hd_vk_copy(vk, g, before, NULL, kept, NULL, NULL);
+    hd_vk_copy(vk, g, mesh, NULL, kept, NULL, NULL);
     hd_graph_pass(g, &(hd_pass_desc){.name = "draw",
                                      .type = HD_PASS_GFX,
                                      .uses = HD_USES({color, HD_COLOR_WRITE, .clear.color = {1, 0, 0, 1}})});
-    hd_vk_blit(vk, g, color, NULL, small, NULL, VK_FILTER_NEAREST);
-    hd_vk_readback(vk, g, small, NULL, check_texels, frame);
-    hd_vk_readback(vk, g, kept, NULL, check_words, frame);
+    hd_vk_blit(vk, g, color, NULL, small, NULL, VK_FILTER_NEAREST, NULL);
+    hd_vk_readback(vk, g, small, NULL, check_texels, frame, NULL);
+    hd_vk_readback(vk, g, kept, NULL, check_words, frame, NULL);
 }
 
 hd_result hdt_busy_run(hdt_busy *busy, hd_vk *vk, uint32_t frames)

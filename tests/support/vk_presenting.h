@@ -114,7 +114,7 @@ static inline hd_result frame(window *w)
                                      .type = HD_PASS_GFX,
                                      .root = true,
                                      .uses = HD_USES({scene, HD_COLOR_WRITE, .clear.color = {1, 0, 0, 1}})});
-    hd_pass show = hd_vk_swapchain_show(w->swapchain, g, scene);
+    hd_pass show = hd_vk_swapchain_show(w->swapchain, g, scene, NULL);
     cr_expect_eq(show.id != 0, target.id != 0);
     result = hd_vk_frame(w->vk, g);
     w->frames += result == HD_OK;

@@ -93,9 +93,9 @@ static hd_result frame(world *w, hd_graph *graph, uint64_t budget, hd_vk_readbac
     hd_graph_begin(graph);
     hd_resource words = hd_graph_import(graph, &w->buffer);
     if (w->frames == 0)
-        hd_vk_fill(w->vk, graph, words, NULL, 0);
+        hd_vk_fill(w->vk, graph, words, NULL, 0, NULL);
     hd_vk_upload_some(w->vk, graph, budget);
-    hd_vk_readback(w->vk, graph, words, NULL, fn, w);
+    hd_vk_readback(w->vk, graph, words, NULL, fn, w, NULL);
     w->frames++;
     return hdt_frame(w->vk, graph);
 }

@@ -67,7 +67,7 @@ static void itself(window *w, hd_resource target)
 static void by_another_queue(window *w, hd_resource target)
 {
     hd_resource copy = hd_graph_buffer(w->graph, &(hd_buffer_desc){.name = "copy", .bytes = 256});
-    hd_vk_copy(w->vk, w->graph, from_host(w), NULL, copy, NULL); /* on the transfer queue, where there is one */
+    hd_vk_copy(w->vk, w->graph, from_host(w), NULL, copy, NULL, NULL); /* on the transfer queue, where there is one */
     draw(w, target, copy);
 }
 
@@ -82,7 +82,7 @@ static void by_an_earlier_submit(window *w, hd_resource target)
 static hd_resource to_host(window *w)
 {
     hd_resource buffer = hd_graph_buffer(w->graph, &(hd_buffer_desc){.name = "to host", .bytes = 256});
-    hd_vk_fill(w->vk, w->graph, buffer, NULL, 1);
+    hd_vk_fill(w->vk, w->graph, buffer, NULL, 1, NULL);
     hd_graph_pass(w->graph, &(hd_pass_desc){.name = "slow",
                                             .type = HD_PASS_HOST,
                                             .root = true,
@@ -215,9 +215,9 @@ static void lend(bool timeline, bool waits)
                        .signal_value = timeline};
     cr_assert_eq(hd_vk_sync_import(w.vk, w.graph, target, &sync), HD_OK);
     if (waits)
-        hd_vk_fill(w.vk, w.graph, target, NULL, 1);
+        hd_vk_fill(w.vk, w.graph, target, NULL, 1, NULL);
     else
-        hd_vk_copy(w.vk, w.graph, from_host(&w), NULL, target, NULL);
+        hd_vk_copy(w.vk, w.graph, from_host(&w), NULL, target, NULL, NULL);
     cr_assert_eq(hd_vk_frame(w.vk, w.graph), HD_OK, "%s", hd_graph_error(w.graph)->text);
     go_on();
     if (!waits && !timeline)

@@ -45,11 +45,11 @@ Test(vk_helpers, upload_and_readback)
         hd_graph_begin(s.graph);
         hd_resource words = buffer(&s, "words", 1024), texture = image(&s, "texture", VK_FORMAT_R8G8B8A8_UNORM);
         pattern(sent, sizeof(sent), frame);
-        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0x01020304u);
-        hd_vk_upload(s.f.vk, s.graph, words, &(hd_range){.offset = 256}, sent, 500);
-        hd_vk_upload(s.f.vk, s.graph, texture, NULL, sent, sizeof(sent));
-        hd_vk_readback(s.f.vk, s.graph, words, NULL, keep, &buffers[frame]);
-        hd_vk_readback(s.f.vk, s.graph, texture, NULL, keep, &images[frame]);
+        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0x01020304u, NULL);
+        hd_vk_upload(s.f.vk, s.graph, words, &(hd_range){.offset = 256}, sent, 500, NULL);
+        hd_vk_upload(s.f.vk, s.graph, texture, NULL, sent, sizeof(sent), NULL);
+        hd_vk_readback(s.f.vk, s.graph, words, NULL, keep, &buffers[frame], NULL);
+        hd_vk_readback(s.f.vk, s.graph, texture, NULL, keep, &images[frame], NULL);
         cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK, "%s", hd_graph_error(s.graph)->text);
     }
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
@@ -80,10 +80,10 @@ Test(vk_helpers, mips_of_layers)
         texels[i] = i % SIZE < SIZE / 2 ? 0 : 200; /* mean 100 */
         texels[PIXELS + i] = 40;
     }
-    hd_vk_upload(s.f.vk, s.graph, texture, &(hd_range){.mip_count = 1}, texels, sizeof(texels));
-    hd_vk_generate_mips(s.f.vk, s.graph, texture);
-    hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 6}}, keep, &last[0]);
-    hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 5, .layer_base = 1}}, keep, &last[1]);
+    hd_vk_upload(s.f.vk, s.graph, texture, &(hd_range){.mip_count = 1}, texels, sizeof(texels), NULL);
+    hd_vk_generate_mips(s.f.vk, s.graph, texture, NULL);
+    hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 6}}, keep, &last[0], NULL);
+    hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 5, .layer_base = 1}}, keep, &last[1], NULL);
     run(&s);
     cr_expect_eq(last[0].count, 2);
     cr_expect(last[0].bytes[0] >= 99 && last[0].bytes[0] <= 101, "%u", last[0].bytes[0]);
@@ -118,12 +118,12 @@ Test(vk_helpers, block_compressed)
         for (uint16_t m = 0; m < MIPS; m++) {
             uint32_t bytes = 2 * counts[m] * blocks[i].bytes;
             pattern(sent[m], bytes, m);
-            hd_vk_upload(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, sent[m], bytes);
-            hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, keep, &back[m]);
+            hd_vk_upload(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, sent[m], bytes, NULL);
+            hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, keep, &back[m], NULL);
         }
-        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0);
-        hd_vk_copy(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 2}}, words, NULL);
-        hd_vk_readback(s.f.vk, s.graph, words, NULL, keep, &through);
+        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0, NULL);
+        hd_vk_copy(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 2}}, words, NULL, NULL);
+        hd_vk_readback(s.f.vk, s.graph, words, NULL, keep, &through, NULL);
         run(&s);
         for (uint32_t m = 0; m < MIPS; m++) {
             cr_expect_eq(back[m].count, 2 * counts[m] * blocks[i].bytes, "level %u", m);
@@ -143,8 +143,8 @@ Test(vk_helpers, both_aspects_by_name)
     scene s;
     open_scene(&s, NULL);
     hd_resource d = image(&s, "d", VK_FORMAT_D32_SFLOAT_S8_UINT);
-    hd_vk_clear(s.f.vk, s.graph, d, &both, &(VkClearValue){.depthStencil = {0.5f, 3}});
-    hd_vk_readback(s.f.vk, s.graph, d, &both, keep, &back);
+    hd_vk_clear(s.f.vk, s.graph, d, &both, &(VkClearValue){.depthStencil = {0.5f, 3}}, NULL);
+    hd_vk_readback(s.f.vk, s.graph, d, &both, keep, &back, NULL);
     run(&s);
     cr_expect_eq(back.count, PIXELS * 4);
     cr_expect_eq(back.bytes[PIXELS * 4 - 1], 0x3f);
@@ -161,16 +161,16 @@ Test(vk_helpers, clear_copy_blit)
         s.graph, &(hd_image_desc){.name = "c", .width = 8, .height = 8, .format = VK_FORMAT_R8G8B8A8_UNORM});
     hd_resource d = image(&s, "d", VK_FORMAT_D32_SFLOAT), words = buffer(&s, "words", PIXELS * 4),
                 more = buffer(&s, "more", PIXELS * 8), e = image(&s, "e", VK_FORMAT_R8G8B8A8_UNORM);
-    hd_vk_clear(s.f.vk, s.graph, a, NULL, &(VkClearValue){.color.float32 = {1.0f, 0.0f, 1.0f, 0.0f}});
-    hd_vk_clear(s.f.vk, s.graph, d, NULL, &(VkClearValue){.depthStencil = {0.5f, 0}});
-    hd_vk_copy(s.f.vk, s.graph, a, NULL, b, NULL);
-    hd_vk_blit(s.f.vk, s.graph, b, NULL, c, NULL, VK_FILTER_NEAREST);
-    hd_vk_readback(s.f.vk, s.graph, c, NULL, keep, &small);
-    hd_vk_readback(s.f.vk, s.graph, d, NULL, keep, &depth);
-    hd_vk_copy(s.f.vk, s.graph, b, NULL, words, NULL);
-    hd_vk_copy(s.f.vk, s.graph, words, NULL, more, &(hd_range){.offset = 1024});
-    hd_vk_copy(s.f.vk, s.graph, more, &(hd_range){.offset = 1024}, e, NULL);
-    hd_vk_readback(s.f.vk, s.graph, e, NULL, keep, &through);
+    hd_vk_clear(s.f.vk, s.graph, a, NULL, &(VkClearValue){.color.float32 = {1.0f, 0.0f, 1.0f, 0.0f}}, NULL);
+    hd_vk_clear(s.f.vk, s.graph, d, NULL, &(VkClearValue){.depthStencil = {0.5f, 0}}, NULL);
+    hd_vk_copy(s.f.vk, s.graph, a, NULL, b, NULL, NULL);
+    hd_vk_blit(s.f.vk, s.graph, b, NULL, c, NULL, VK_FILTER_NEAREST, NULL);
+    hd_vk_readback(s.f.vk, s.graph, c, NULL, keep, &small, NULL);
+    hd_vk_readback(s.f.vk, s.graph, d, NULL, keep, &depth, NULL);
+    hd_vk_copy(s.f.vk, s.graph, b, NULL, words, NULL, NULL);
+    hd_vk_copy(s.f.vk, s.graph, words, NULL, more, &(hd_range){.offset = 1024}, NULL);
+    hd_vk_copy(s.f.vk, s.graph, more, &(hd_range){.offset = 1024}, e, NULL, NULL);
+    hd_vk_readback(s.f.vk, s.graph, e, NULL, keep, &through, NULL);
     run(&s);
     cr_expect_eq(small.count, 8 * 8 * 4);
     cr_expect_eq(through.count, PIXELS * 4);
@@ -205,10 +205,10 @@ Test(vk_helpers, resolve)
                                            .user = &color_rect,
                                            .uses = HD_USES({color4, HD_COLOR_WRITE, .clear.color = {1, 0, 0, 1}},
                                                            {depth4, HD_DEPTH_WRITE, .clear.depth = 0.25f})});
-    hd_vk_resolve(s.f.vk, s.graph, color4, NULL, color, NULL, VK_RESOLVE_MODE_NONE);
-    hd_vk_resolve(s.f.vk, s.graph, depth4, NULL, depth, NULL, VK_RESOLVE_MODE_NONE);
-    hd_vk_readback(s.f.vk, s.graph, color, NULL, keep, &colors);
-    hd_vk_readback(s.f.vk, s.graph, depth, NULL, keep, &depths);
+    hd_vk_resolve(s.f.vk, s.graph, color4, NULL, color, NULL, VK_RESOLVE_MODE_NONE, NULL);
+    hd_vk_resolve(s.f.vk, s.graph, depth4, NULL, depth, NULL, VK_RESOLVE_MODE_NONE, NULL);
+    hd_vk_readback(s.f.vk, s.graph, color, NULL, keep, &colors, NULL);
+    hd_vk_readback(s.f.vk, s.graph, depth, NULL, keep, &depths, NULL);
     run(&s);
     uint32_t bad = 0;
     for (uint32_t i = 0; i < PIXELS; i++) {
@@ -225,11 +225,12 @@ Test(vk_helpers, resolve)
         color4 = four_samples(&s, "color4", VK_FORMAT_R8G8B8A8_UNORM);
         color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM);
         other = image(&s, "other", VK_FORMAT_R8_UNORM);
-        hd_pass pass = fault == 0   ? hd_vk_resolve(s.f.vk, s.graph, color, NULL, color, NULL, VK_RESOLVE_MODE_NONE)
-                       : fault == 1 ? hd_vk_resolve(s.f.vk, s.graph, color4, NULL, other, NULL, VK_RESOLVE_MODE_NONE)
-                       : fault == 2 ? hd_vk_resolve(s.f.vk, s.graph, color4, NULL, color, NULL, VK_RESOLVE_MODE_MIN_BIT)
-                                    : hd_vk_resolve(s.f.vk, s.graph, color4, NULL, (hd_resource){0}, NULL,
-                                                    VK_RESOLVE_MODE_NONE);
+        hd_pass pass =
+            fault == 0   ? hd_vk_resolve(s.f.vk, s.graph, color, NULL, color, NULL, VK_RESOLVE_MODE_NONE, NULL)
+            : fault == 1 ? hd_vk_resolve(s.f.vk, s.graph, color4, NULL, other, NULL, VK_RESOLVE_MODE_NONE, NULL)
+            : fault == 2
+                ? hd_vk_resolve(s.f.vk, s.graph, color4, NULL, color, NULL, VK_RESOLVE_MODE_MIN_BIT, NULL)
+                : hd_vk_resolve(s.f.vk, s.graph, color4, NULL, (hd_resource){0}, NULL, VK_RESOLVE_MODE_NONE, NULL);
         cr_expect_eq(pass.id, 0, "fault %u", fault);
         cr_expect_eq(hd_graph_error(s.graph)->result, fault == 3 ? HD_BAD_HANDLE : HD_INVALID_ARGUMENT, "fault %u",
                      fault);
@@ -267,8 +268,8 @@ Test(vk_helpers, semaphores_of_the_engine)
             hd_graph_import(s.graph, &(hd_import_desc){.name = "own", .buffer = (void *)own, .bytes = 1024});
         hd_vk_sync sync = {timeline, 1 + frame, timeline, 2 + frame};
         cr_assert_eq(hd_vk_sync_import(s.f.vk, s.graph, target, &sync), HD_OK);
-        hd_vk_fill(s.f.vk, s.graph, target, NULL, (uint32_t)frame);
-        hd_vk_readback(s.f.vk, s.graph, target, NULL, keep, &seen);
+        hd_vk_fill(s.f.vk, s.graph, target, NULL, (uint32_t)frame, NULL);
+        hd_vk_readback(s.f.vk, s.graph, target, NULL, keep, &seen, NULL);
         cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK, "%s", hd_graph_error(s.graph)->text);
     }
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
@@ -295,28 +296,28 @@ Test(vk_helpers, mistakes)
         hd_pass pass = {0};
         switch (fault) {
         case 0:
-            pass = hd_vk_upload(s.f.vk, s.graph, words, NULL, bytes, 9);
+            pass = hd_vk_upload(s.f.vk, s.graph, words, NULL, bytes, 9, NULL);
             break;
         case 1:
-            pass = hd_vk_upload(s.f.vk, s.graph, a, NULL, bytes, 16);
+            pass = hd_vk_upload(s.f.vk, s.graph, a, NULL, bytes, 16, NULL);
             break;
         case 2:
-            pass = hd_vk_upload(s.f.vk, s.graph, (hd_resource){0}, NULL, bytes, 4);
+            pass = hd_vk_upload(s.f.vk, s.graph, (hd_resource){0}, NULL, bytes, 4, NULL);
             break;
         case 3:
-            pass = hd_vk_fill(s.f.vk, s.graph, words, &(hd_range){.offset = 2}, 0);
+            pass = hd_vk_fill(s.f.vk, s.graph, words, &(hd_range){.offset = 2}, 0, NULL);
             break;
         case 4:
-            pass = hd_vk_copy(s.f.vk, s.graph, a, NULL, words, NULL);
+            pass = hd_vk_copy(s.f.vk, s.graph, a, NULL, words, NULL, NULL);
             break;
         case 5:
-            pass = hd_vk_blit(s.f.vk, s.graph, a, NULL, words, NULL, VK_FILTER_LINEAR);
+            pass = hd_vk_blit(s.f.vk, s.graph, a, NULL, words, NULL, VK_FILTER_LINEAR, NULL);
             break;
         case 6:
-            pass = hd_vk_clear(s.f.vk, s.graph, a, &(hd_range){{.mip_base = 1}}, &(VkClearValue){0});
+            pass = hd_vk_clear(s.f.vk, s.graph, a, &(hd_range){{.mip_base = 1}}, &(VkClearValue){0}, NULL);
             break;
         default:
-            pass = hd_vk_readback(s.f.vk, s.graph, words, NULL, NULL, NULL);
+            pass = hd_vk_readback(s.f.vk, s.graph, words, NULL, NULL, NULL, NULL);
             break;
         }
         cr_expect_eq(pass.id, 0, "fault %u", fault);
@@ -378,9 +379,9 @@ Test(vk_helpers, images_that_do_not_go_together)
         hd_graph_begin(s.graph);
         hd_resource from = odd_image(&s, cases[i].from, cases[i].from_samples),
                     to = odd_image(&s, cases[i].to, cases[i].to_samples);
-        hd_pass pass = cases[i].what == COPY ? hd_vk_copy(s.f.vk, s.graph, from, NULL, to, NULL)
-                                             : hd_vk_blit(s.f.vk, s.graph, from, NULL, to, NULL,
-                                                          (VkFilter)(cases[i].what - BLIT));
+        hd_pass pass = cases[i].what == COPY
+                           ? hd_vk_copy(s.f.vk, s.graph, from, NULL, to, NULL, NULL)
+                           : hd_vk_blit(s.f.vk, s.graph, from, NULL, to, NULL, (VkFilter)(cases[i].what - BLIT), NULL);
         const hd_error *error = hd_graph_error(s.graph);
         cr_expect_eq(pass.id != 0, !cases[i].why, "case %zu: %s", i, error->text);
         cr_expect_eq(error->result, cases[i].why ? HD_INVALID_ARGUMENT : HD_OK, "case %zu: %s", i, error->text);
@@ -388,31 +389,31 @@ Test(vk_helpers, images_that_do_not_go_together)
     }
     hd_graph_begin(s.graph);
     VkClearValue value = {0};
-    cr_expect_eq(hd_vk_clear(s.f.vk, s.graph, odd_image(&s, BLOCKS, 1), NULL, &value).id, 0);
+    cr_expect_eq(hd_vk_clear(s.f.vk, s.graph, odd_image(&s, BLOCKS, 1), NULL, &value, NULL).id, 0);
     cr_expect(strstr(hd_graph_error(s.graph)->text, "blocks"), "%s", hd_graph_error(s.graph)->text);
     hd_graph_begin(s.graph);
     hd_resource behind = buffer(&s, "behind", 64);
-    cr_expect_eq(hd_vk_readback(s.f.vk, s.graph, behind, &(hd_range){.offset = 64}, keep, NULL).id, 0);
+    cr_expect_eq(hd_vk_readback(s.f.vk, s.graph, behind, &(hd_range){.offset = 64}, keep, NULL, NULL).id, 0);
     cr_expect(strstr(hd_graph_error(s.graph)->text, "no such part"), "%s", hd_graph_error(s.graph)->text);
     for (uint32_t fault = 0; fault < 4; fault++) {
         hd_resource stale = behind, good;
         hd_graph_begin(s.graph);
         good = buffer(&s, "good", 64);
         if (fault == 0)
-            hd_vk_fill(s.f.vk, s.graph, stale, NULL, 0);
+            hd_vk_fill(s.f.vk, s.graph, stale, NULL, 0, NULL);
         else if (fault == 1)
-            hd_vk_upload(s.f.vk, s.graph, (hd_resource){0}, NULL, &value, sizeof(value));
+            hd_vk_upload(s.f.vk, s.graph, (hd_resource){0}, NULL, &value, sizeof(value), NULL);
         else
-            hd_vk_copy(s.f.vk, s.graph, fault == 2 ? stale : good, NULL, fault == 2 ? good : stale, NULL);
+            hd_vk_copy(s.f.vk, s.graph, fault == 2 ? stale : good, NULL, fault == 2 ? good : stale, NULL, NULL);
         cr_expect_eq(hd_graph_error(s.graph)->result, HD_BAD_HANDLE, "%s", hd_graph_error(s.graph)->text);
     }
     static const uint8_t texels[PIXELS * 4];
     for (uint32_t fault = 0; fault < 3; fault++) {
         hd_graph_begin(s.graph);
         hd_resource a = odd_image(&s, UNORM, 4), words = buffer(&s, "words", sizeof(texels));
-        hd_pass pass = fault == 0   ? hd_vk_upload(s.f.vk, s.graph, a, NULL, texels, sizeof(texels))
-                       : fault == 1 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, a, NULL)
-                                    : hd_vk_readback(s.f.vk, s.graph, a, NULL, keep, NULL);
+        hd_pass pass = fault == 0   ? hd_vk_upload(s.f.vk, s.graph, a, NULL, texels, sizeof(texels), NULL)
+                       : fault == 1 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, a, NULL, NULL)
+                                    : hd_vk_readback(s.f.vk, s.graph, a, NULL, keep, NULL, NULL);
         cr_expect_eq(pass.id, 0);
         cr_expect(strstr(hd_graph_error(s.graph)->text, "samples"), "%s", hd_graph_error(s.graph)->text);
     }
@@ -439,11 +440,11 @@ Test(vk_helpers, sizes_of_texels)
             continue;
         hd_graph_begin(s.graph);
         hd_resource a = odd_image(&s, cases[i / 5].format, 1), words = buffer(&s, "words", known ? known : 4);
-        hd_pass pass = way == 0   ? hd_vk_upload(s.f.vk, s.graph, a, NULL, texels, known ? known : 4)
-                       : way == 1 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, a, NULL)
-                       : way == 2 ? hd_vk_copy(s.f.vk, s.graph, a, NULL, words, NULL)
-                       : way == 3 ? hd_vk_readback(s.f.vk, s.graph, a, NULL, keep, NULL)
-                                  : hd_vk_clear(s.f.vk, s.graph, a, NULL, &none);
+        hd_pass pass = way == 0   ? hd_vk_upload(s.f.vk, s.graph, a, NULL, texels, known ? known : 4, NULL)
+                       : way == 1 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, a, NULL, NULL)
+                       : way == 2 ? hd_vk_copy(s.f.vk, s.graph, a, NULL, words, NULL, NULL)
+                       : way == 3 ? hd_vk_readback(s.f.vk, s.graph, a, NULL, keep, NULL, NULL)
+                                  : hd_vk_clear(s.f.vk, s.graph, a, NULL, &none, NULL);
         cr_expect_eq(pass.id != 0, known != 0, "%u: %s", i, hd_graph_error(s.graph)->text);
         cr_expect(known || strstr(hd_graph_error(s.graph)->text, "'odd': an argument is null or outside its documented "
                                                                   "range: heddle does not know the size"),
@@ -468,8 +469,8 @@ Test(vk_helpers, frames_that_are_never_executed)
         hd_graph_begin(s.graph);
         pattern(data, BYTES, i);
         hd_resource to = buffer(&s, "to", BYTES);
-        hd_vk_upload(s.f.vk, s.graph, to, NULL, data, BYTES);
-        hd_vk_readback(s.f.vk, s.graph, to, &(hd_range){.bytes = sizeof(seen[0].bytes)}, keep, &seen[0]);
+        hd_vk_upload(s.f.vk, s.graph, to, NULL, data, BYTES, NULL);
+        hd_vk_readback(s.f.vk, s.graph, to, &(hd_range){.bytes = sizeof(seen[0].bytes)}, keep, &seen[0], NULL);
         if (i == 0)
             before = atomic_load(&hdt_vk_hooks.creations);
     }
@@ -479,14 +480,14 @@ Test(vk_helpers, frames_that_are_never_executed)
     hd_graph_begin(other);
     hd_resource to = hd_graph_buffer(other, &(hd_buffer_desc){.name = "to", .bytes = BYTES});
     pattern(data, BYTES, 77);
-    hd_vk_upload(s.f.vk, other, to, NULL, data, BYTES);
-    hd_vk_readback(s.f.vk, other, to, &(hd_range){.bytes = sizeof(seen[1].bytes)}, keep, &seen[1]);
+    hd_vk_upload(s.f.vk, other, to, NULL, data, BYTES, NULL);
+    hd_vk_readback(s.f.vk, other, to, &(hd_range){.bytes = sizeof(seen[1].bytes)}, keep, &seen[1], NULL);
     for (uint32_t i = 0; i < 3; i++) {
         hd_graph_begin(s.graph);
         to = buffer(&s, "to", BYTES);
         pattern(data, BYTES, 100 + i);
-        hd_vk_upload(s.f.vk, s.graph, to, NULL, data, BYTES);
-        hd_vk_readback(s.f.vk, s.graph, to, &(hd_range){.bytes = sizeof(seen[0].bytes)}, keep, &seen[0]);
+        hd_vk_upload(s.f.vk, s.graph, to, NULL, data, BYTES, NULL);
+        hd_vk_readback(s.f.vk, s.graph, to, &(hd_range){.bytes = sizeof(seen[0].bytes)}, keep, &seen[0], NULL);
     }
     cr_expect_eq(hd_vk_frame(s.f.vk, other), HD_OK);
     cr_expect_eq(hd_vk_wait(s.f.vk), HD_OK);
@@ -519,17 +520,18 @@ Test(vk_helpers, copies_of_depth_run_on_graphics_queues)
         hd_graph_begin(s.graph);
         hd_resource d = image(&s, "d", round ? VK_FORMAT_D32_SFLOAT : VK_FORMAT_R32_SFLOAT),
                     words = buffer(&s, "words", PIXELS * 4);
-        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0x3f000000);
+        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0x3f000000, NULL);
         copy_pass copy = {&s, d, words, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
-        hd_pass up = round < 2 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, d, NULL)
-                               : hd_graph_pass(s.graph, &(hd_pass_desc){.name = "pinned",
-                                                                        .type = HD_PASS_TRANSFER,
-                                                                        .pin = HD_PIN_TRANSFER,
-                                                                        .record = copy_to_buffer,
-                                                                        .user = &copy,
-                                                                        .uses = HD_USES({words, HD_TRANSFER_SRC},
-                                                                                        {d, HD_TRANSFER_DST})});
-        hd_vk_readback(s.f.vk, s.graph, d, NULL, keep, &seen);
+        hd_pass up =
+            round < 2 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, d, NULL, NULL)
+                      : hd_graph_pass(s.graph,
+                                      &(hd_pass_desc){.name = "pinned",
+                                                      .type = HD_PASS_TRANSFER,
+                                                      .pin = HD_PIN_TRANSFER,
+                                                      .record = copy_to_buffer,
+                                                      .user = &copy,
+                                                      .uses = HD_USES({words, HD_TRANSFER_SRC}, {d, HD_TRANSFER_DST})});
+        hd_vk_readback(s.f.vk, s.graph, d, NULL, keep, &seen, NULL);
         const hd_plan *plan;
         cr_assert_eq(hd_vk_compile(s.f.vk, s.graph, NULL, &plan), HD_OK);
         hd_plan_view view = hd_plan_read(plan);

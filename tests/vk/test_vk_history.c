@@ -226,8 +226,8 @@ static void look(const void *data, uint64_t bytes, void *user)
 static void declare_sized(scene *s, const char *name, uint64_t bytes, uint32_t word, shown *to)
 {
     hd_resource next = buffer(s, name, bytes), last = hd_graph_history(s->graph, next);
-    hd_vk_readback(s->f.vk, s->graph, last, NULL, look, to);
-    hd_vk_fill(s->f.vk, s->graph, next, NULL, word);
+    hd_vk_readback(s->f.vk, s->graph, last, NULL, look, to, NULL);
+    hd_vk_fill(s->f.vk, s->graph, next, NULL, word, NULL);
 }
 
 static void declare_filled(scene *s, const char *name, uint32_t word, shown *to)
@@ -293,7 +293,7 @@ Test(vk_history, that_a_frame_does_not_read)
         } else {
             hd_resource next = buffer(&s, "filled", 4096);
             hd_graph_history(s.graph, next);
-            hd_vk_fill(s.f.vk, s.graph, next, NULL, frame + 1);
+            hd_vk_fill(s.f.vk, s.graph, next, NULL, frame + 1, NULL);
         }
         cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
     }
@@ -467,8 +467,8 @@ static void declare_uploaded(scene *s, const hd_image_desc *desc, unsigned char 
         uint64_t size = hdi_texel_blocks(w ? w : 1, block.width) * hdi_texel_blocks(h ? h : 1, block.height) *
                         (d ? d : 1) * block.bytes * (desc->layers ? desc->layers : 1);
         cr_assert_leq(size, MOST_BYTES);
-        hd_vk_readback(s->f.vk, s->graph, last, &(hd_range){{.mip_base = m}}, look_at_bytes, &to[m]);
-        hd_vk_upload(s->f.vk, s->graph, next, &(hd_range){{.mip_base = m}}, bytes, size);
+        hd_vk_readback(s->f.vk, s->graph, last, &(hd_range){{.mip_base = m}}, look_at_bytes, &to[m], NULL);
+        hd_vk_upload(s->f.vk, s->graph, next, &(hd_range){{.mip_base = m}}, bytes, size, NULL);
     }
 }
 
@@ -545,10 +545,10 @@ static void declare_cleared(scene *s, uint32_t side, bool reader_first, uint32_t
     VkClearValue value = {.color.uint32 = {word}};
     if (reader_first)
         declare_reader(s, last);
-    hd_vk_readback(s->f.vk, s->graph, last, NULL, look, to);
+    hd_vk_readback(s->f.vk, s->graph, last, NULL, look, to, NULL);
     if (!reader_first)
         declare_reader(s, last);
-    hd_vk_clear(s->f.vk, s->graph, next, NULL, &value);
+    hd_vk_clear(s->f.vk, s->graph, next, NULL, &value, NULL);
 }
 
 /* A frame that fails after its histories were cleared, or brought into another layout: the next one, as it was before,

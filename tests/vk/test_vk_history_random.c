@@ -147,16 +147,16 @@ static void declare_held(stage *t, known_history *h)
     if (reads) {
         glance *g = &t->glances[t->glance_count++];
         *g = (glance){.expect = h->value};
-        hd_vk_readback(t->s.f.vk, t->s.graph, last, NULL, glance_at, g);
+        hd_vk_readback(t->s.f.vk, t->s.graph, last, NULL, glance_at, g, NULL);
     }
     if (writes) {
         h->value = (uint32_t)hdt_random(&t->random) | 1;
         h->zero = false;
         h->last_used = t->frame;
         if (h->image)
-            hd_vk_clear(t->s.f.vk, t->s.graph, next, NULL, &(VkClearValue){.color.uint32 = {h->value}});
+            hd_vk_clear(t->s.f.vk, t->s.graph, next, NULL, &(VkClearValue){.color.uint32 = {h->value}}, NULL);
         else
-            hd_vk_fill(t->s.f.vk, t->s.graph, next, NULL, h->value);
+            hd_vk_fill(t->s.f.vk, t->s.graph, next, NULL, h->value, NULL);
     }
     touch_all(t, h, last, next, writes);
 }
@@ -166,7 +166,7 @@ static void declare_others(stage *t)
 {
     for (uint32_t i = hdt_below(&t->random, 3); i > 0; i--) {
         hd_resource words = buffer(&t->s, "words", 256u << hdt_below(&t->random, 8));
-        hd_vk_fill(t->s.f.vk, t->s.graph, words, NULL, 7);
+        hd_vk_fill(t->s.f.vk, t->s.graph, words, NULL, 7, NULL);
         touch_by(t, HD_PASS_COMPUTE, words, HD_STORAGE_READ_COMPUTE);
     }
 }

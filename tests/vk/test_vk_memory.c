@@ -209,10 +209,10 @@ static hd_result fill_and_show(hd_vk *vk, hd_graph *graph, uint64_t bytes, uint6
     hd_resource words = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "words", .bytes = bytes});
     hd_resource next = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "next", .bytes = history_bytes});
     hd_resource last = hd_graph_history(graph, next);
-    hd_vk_readback(vk, graph, last, &word, look, &shown[1]);
-    hd_vk_fill(vk, graph, next, NULL, number);
-    hd_vk_fill(vk, graph, words, NULL, number);
-    hd_vk_readback(vk, graph, words, &word, look, &shown[0]);
+    hd_vk_readback(vk, graph, last, &word, look, &shown[1], NULL);
+    hd_vk_fill(vk, graph, next, NULL, number, NULL);
+    hd_vk_fill(vk, graph, words, NULL, number, NULL);
+    hd_vk_readback(vk, graph, words, &word, look, &shown[0], NULL);
     return hd_vk_frame(vk, graph);
 }
 
@@ -344,7 +344,7 @@ static hd_result fill_and_read(budget *b, uint64_t bytes, uint64_t read)
                                             .root = true,
                                             .uses = HD_USES({words, HD_TRANSFER_DST})});
     if (read)
-        hd_vk_readback(b->vk, b->graph, words, &(hd_range){.bytes = read}, nothing, NULL);
+        hd_vk_readback(b->vk, b->graph, words, &(hd_range){.bytes = read}, nothing, NULL, NULL);
     return hd_vk_frame(b->vk, b->graph);
 }
 
@@ -431,8 +431,8 @@ Test(vk_memory, histories_that_a_frame_skips_make_way)
         } else {
             hd_graph_begin(b.graph);
             hd_resource next = hd_graph_buffer(b.graph, &(hd_buffer_desc){.name = "large", .bytes = HISTORY});
-            hd_vk_readback(b.vk, b.graph, hd_graph_history(b.graph, next), &word, look, &large[frame]);
-            hd_vk_fill(b.vk, b.graph, next, NULL, 77);
+            hd_vk_readback(b.vk, b.graph, hd_graph_history(b.graph, next), &word, look, &large[frame], NULL);
+            hd_vk_fill(b.vk, b.graph, next, NULL, 77, NULL);
             cr_assert_eq(hd_vk_frame(b.vk, b.graph), HD_OK);
         }
         hd_vk_frame_stats_get(b.vk, &stats);
@@ -464,12 +464,12 @@ static void upload(budget *b, uint64_t bytes, uint32_t number, seen *last_number
     hd_resource to = hd_graph_buffer(b->graph, &(hd_buffer_desc){.name = "to", .bytes = bytes ? bytes : 4});
     hd_resource next = hd_graph_buffer(b->graph, &(hd_buffer_desc){.name = "next", .bytes = 256});
     hd_resource last = hd_graph_history(b->graph, next);
-    hd_vk_readback(b->vk, b->graph, last, &(hd_range){.bytes = 4}, look, last_number);
-    hd_vk_fill(b->vk, b->graph, next, NULL, number);
+    hd_vk_readback(b->vk, b->graph, last, &(hd_range){.bytes = 4}, look, last_number, NULL);
+    hd_vk_fill(b->vk, b->graph, next, NULL, number, NULL);
     if (bytes)
-        hd_vk_upload(b->vk, b->graph, to, NULL, data, bytes);
+        hd_vk_upload(b->vk, b->graph, to, NULL, data, bytes, NULL);
     else
-        hd_vk_fill(b->vk, b->graph, to, NULL, 0);
+        hd_vk_fill(b->vk, b->graph, to, NULL, 0, NULL);
     hd_graph_pass(b->graph,
                   &(hd_pass_desc){
                       .name = "root", .type = HD_PASS_TRANSFER, .root = true, .uses = HD_USES({to, HD_TRANSFER_SRC})});

@@ -424,7 +424,7 @@ static hd_result clear_imports(world *w, const hd_import_desc *descs, uint32_t c
 {
     hd_graph_begin(w->graph);
     for (uint32_t i = 0; i < count; i++)
-        hd_vk_clear(w->f.vk, w->graph, hd_graph_import(w->graph, &descs[i]), NULL, &(VkClearValue){0});
+        hd_vk_clear(w->f.vk, w->graph, hd_graph_import(w->graph, &descs[i]), NULL, &(VkClearValue){0}, NULL);
     return hd_vk_frame(w->f.vk, w->graph);
 }
 

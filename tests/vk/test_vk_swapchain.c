@@ -57,7 +57,7 @@ Test(vk_swapchain, bad_arguments)
     cr_expect_eq(hd_vk_swapchain_acquire(NULL, w.graph, &image), HD_INVALID_ARGUMENT);
     cr_expect_eq(hd_vk_swapchain_present(NULL), HD_INVALID_ARGUMENT);
     cr_expect_eq(hd_vk_swapchain_set_surface(NULL, VK_NULL_HANDLE), HD_INVALID_ARGUMENT);
-    cr_expect_eq(hd_vk_swapchain_show(NULL, w.graph, image).id, 0);
+    cr_expect_eq(hd_vk_swapchain_show(NULL, w.graph, image, NULL).id, 0);
     hd_vk_swapchain_destroy(NULL);
     close_window(&w);
 }
@@ -110,9 +110,9 @@ static void check_content(uint32_t workers)
         VkClearValue value = {.color.float32 = {0, (float)i / 255.0f, 0, 1}};
         hd_resource scene = hd_graph_image(
             g, &(hd_image_desc){.name = "scene", .width = 64, .height = 48, .format = VK_FORMAT_R8G8B8A8_UNORM});
-        hd_vk_clear(w.vk, g, scene, NULL, &value);
-        hd_vk_swapchain_show(w.swapchain, g, scene);
-        hd_vk_readback(w.vk, g, target, NULL, keep_texel, &texels[i]);
+        hd_vk_clear(w.vk, g, scene, NULL, &value, NULL);
+        hd_vk_swapchain_show(w.swapchain, g, scene, NULL);
+        hd_vk_readback(w.vk, g, target, NULL, keep_texel, &texels[i], NULL);
         cr_assert_eq(hd_vk_frame(w.vk, g), HD_OK);
         cr_assert_eq(hd_vk_swapchain_present(w.swapchain), HD_OK);
     }
@@ -316,7 +316,7 @@ Test(vk_swapchain, frames_that_do_not_use_it)
         } else if (i % 4 == 2) { /* executed without a pass that uses it */
             cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
         } else {
-            hd_vk_clear(w.vk, w.graph, target, NULL, &(VkClearValue){0});
+            hd_vk_clear(w.vk, w.graph, target, NULL, &(VkClearValue){0}, NULL);
             cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
         }
         if (i % 8 != 3) /* else the next acquire does it */
@@ -345,7 +345,7 @@ Test(vk_swapchain, outlives_its_hd_vk)
     w.vk = w.f.vk;
     cr_expect_eq(hdt_the_window.live_swapchains, 0);
     cr_expect_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &target), HD_INVALID_ARGUMENT);
-    cr_expect_eq(hd_vk_swapchain_show(w.swapchain, w.graph, target).id, 0);
+    cr_expect_eq(hd_vk_swapchain_show(w.swapchain, w.graph, target, NULL).id, 0);
     cr_expect_eq(hd_vk_swapchain_present(w.swapchain), HD_INVALID_ARGUMENT);
     cr_expect_eq(hd_vk_swapchain_set_surface(w.swapchain, w.surface), HD_INVALID_ARGUMENT);
     hd_vk_swapchain_resize(w.swapchain, 1, 1);
@@ -370,13 +370,13 @@ Test(vk_swapchain, two_windows)
         hd_graph_begin(other);
         cr_expect_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &a), HD_OK);
         cr_expect_eq(hd_vk_swapchain_acquire(second, i % 2 ? other : w.graph, &b), HD_OK);
-        hd_vk_clear(w.vk, w.graph, a, NULL, &(VkClearValue){0});
+        hd_vk_clear(w.vk, w.graph, a, NULL, &(VkClearValue){0}, NULL);
         cr_expect_eq(i % 2 ? HD_OK : hd_graph_error(w.graph)->result, HD_OK);
         if (i % 2 == 0)
-            hd_vk_clear(w.vk, w.graph, b, NULL, &(VkClearValue){0});
+            hd_vk_clear(w.vk, w.graph, b, NULL, &(VkClearValue){0}, NULL);
         cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
         if (i % 2) {
-            hd_vk_clear(w.vk, other, b, NULL, &(VkClearValue){0});
+            hd_vk_clear(w.vk, other, b, NULL, &(VkClearValue){0}, NULL);
             cr_expect_eq(hd_vk_frame(w.vk, other), HD_OK);
         }
         cr_expect_eq(hd_vk_swapchain_present(second), HD_OK);
@@ -440,7 +440,7 @@ Test(vk_swapchain, images_that_can_only_be_drawn_to)
             hd_resource scene = hd_graph_image(
                 w.graph,
                 &(hd_image_desc){.name = "scene", .width = 64, .height = 48, .format = VK_FORMAT_R8G8B8A8_UNORM});
-            cr_expect_eq(hd_vk_swapchain_show(w.swapchain, w.graph, scene).id, 0);
+            cr_expect_eq(hd_vk_swapchain_show(w.swapchain, w.graph, scene, NULL).id, 0);
             cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_UNSUPPORTED);
             cr_expect(strstr(hd_graph_error(w.graph)->text, "only be drawn to"), "%s", hd_graph_error(w.graph)->text);
             continue;

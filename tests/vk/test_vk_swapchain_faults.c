@@ -273,7 +273,7 @@ static void random_step(window *w, uint64_t *random)
     case 4: /* or not presented */
         hd_graph_begin(w->graph);
         if (hd_vk_swapchain_acquire(w->swapchain, w->graph, &target) == HD_OK && target.id)
-            hd_vk_clear(w->vk, w->graph, target, NULL, &(VkClearValue){0});
+            hd_vk_clear(w->vk, w->graph, target, NULL, &(VkClearValue){0}, NULL);
         hd_vk_frame(w->vk, w->graph);
         return;
     case 5:

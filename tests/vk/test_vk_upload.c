@@ -132,7 +132,7 @@ static void see(const void *data, uint64_t bytes, void *user)
 static void read_words(scene *s, const lasting *l, seen *out)
 {
     hd_graph_begin(s->graph);
-    hd_vk_readback(s->f.vk, s->graph, hd_graph_import(s->graph, &l->words), NULL, see, out);
+    hd_vk_readback(s->f.vk, s->graph, hd_graph_import(s->graph, &l->words), NULL, see, out, NULL);
     frame(s);
     cr_assert_eq(hd_vk_wait(s->f.vk), HD_OK);
 }
@@ -227,13 +227,13 @@ static void check_levels(VkSharingMode sharing)
         uint16_t m = (uint16_t)(LEVELS - 1 - f);
         cr_expect_eq(state(&s, tokens[m]), HD_VK_UPLOAD_PLANNED);
         if (f % 2)
-            hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, see, &back[m]);
+            hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, see, &back[m], NULL);
         frame(&s);
     }
     hd_graph_begin(s.graph);
     hd_resource texture = hd_graph_import(s.graph, &l.image);
     for (uint16_t m = 0; m < LEVELS; m++)
-        hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, see, &back[m]);
+        hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, see, &back[m], NULL);
     frame(&s);
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     for (uint16_t m = 0; m < LEVELS; m++) {
@@ -275,7 +275,7 @@ Test(vk_upload, now)
     cr_expect_eq(hd_vk_upload_now(s.f.vk, s.graph, second), HD_OK);
     cr_expect_eq(hd_vk_upload_now(s.f.vk, s.graph, second), HD_OK, "again is nothing");
     cr_expect_eq(hd_graph_pass_count(s.graph), 2);
-    hd_vk_readback(s.f.vk, s.graph, words, NULL, see, &back);
+    hd_vk_readback(s.f.vk, s.graph, words, NULL, see, &back, NULL);
     uint64_t in;
     cr_expect_eq(hd_vk_upload_done(s.f.vk, first, &in), HD_VK_UPLOAD_PLANNED);
     cr_expect_eq(in, 0, "this frame");
@@ -408,7 +408,7 @@ Test(vk_upload, dropped)
     make_lasting(&s, VK_SHARING_MODE_CONCURRENT, &l);
     fill(data, sizeof(data), 9);
     hd_graph_begin(s.graph);
-    hd_vk_fill(s.f.vk, s.graph, hd_graph_import(s.graph, &l.words), NULL, 0);
+    hd_vk_fill(s.f.vk, s.graph, hd_graph_import(s.graph, &l.words), NULL, 0, NULL);
     frame(&s);
     hd_vk_token waits = hand_words(&s, &l, 0, data, 256), goes = hand_words(&s, &l, 256, data, 256);
     cr_expect_eq(hd_vk_upload_drop(s.f.vk, waits), HD_VK_UPLOAD_DONE);

@@ -88,22 +88,22 @@ Test(vk_version, handles_of_lists, .timeout = 30)
     memset(checks, 0, sizeof(checks));
     for (uint32_t frame = 0; frame < LISTED; frame++) {
         hd_graph_begin(s.graph);
-        hd_list *list = hd_graph_list(s.graph, 0), *later = hd_graph_list(s.graph, 1);
-        hd_resource filled, data = hd_list_buffer(list, &(hd_buffer_desc){.name = "data", .bytes = VERSION_WORDS * 4});
+        hd_graph *list = hd_graph_list(s.graph, 0), *later = hd_graph_list(s.graph, 1);
+        hd_resource filled, data = hd_graph_buffer(list, &(hd_buffer_desc){.name = "data", .bytes = VERSION_WORDS * 4});
         fills[frame] = (version_fill){&s, data, frame + 1};
-        hd_list_pass(list, &(hd_pass_desc){.name = "fill",
-                                           .type = HD_PASS_TRANSFER,
-                                           .record = fill_version,
-                                           .user = &fills[frame],
-                                           .uses = HD_USES({data, HD_TRANSFER_DST, .next = &filled})});
+        hd_graph_pass(list, &(hd_pass_desc){.name = "fill",
+                                            .type = HD_PASS_TRANSFER,
+                                            .record = fill_version,
+                                            .user = &fills[frame],
+                                            .uses = HD_USES({data, HD_TRANSFER_DST, .next = &filled})});
         for (uint32_t i = 0; i < 2; i++) {
             checks[frame][i] = (word_check){i ? filled : data, VERSION_WORDS, frame + 1};
-            hd_list_pass(later, &(hd_pass_desc){.name = "check",
-                                                .type = HD_PASS_HOST,
-                                                .root = true,
-                                                .record = check_words,
-                                                .user = &checks[frame][i],
-                                                .uses = HD_USES({filled, HD_HOST_READ})});
+            hd_graph_pass(later, &(hd_pass_desc){.name = "check",
+                                                 .type = HD_PASS_HOST,
+                                                 .root = true,
+                                                 .record = check_words,
+                                                 .user = &checks[frame][i],
+                                                 .uses = HD_USES({filled, HD_HOST_READ})});
         }
         cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
     }

@@ -337,7 +337,7 @@ static uint64_t own_bytes(hdi_vk_uploads *u, const hd_graph *graph)
 
 hd_result hd_vk_upload_some(hd_vk *vk, hd_graph *graph, uint64_t bytes)
 {
-    if (!vk || !graph)
+    if (!vk || !graph || graph->list)
         return HD_INVALID_ARGUMENT;
     if (bytes == 0 || hd_graph_error(graph)->result != HD_OK)
         return hd_graph_error(graph)->result;
@@ -347,7 +347,7 @@ hd_result hd_vk_upload_some(hd_vk *vk, hd_graph *graph, uint64_t bytes)
 
 hd_result hd_vk_upload_now(hd_vk *vk, hd_graph *graph, hd_vk_token token)
 {
-    if (!vk || !graph)
+    if (!vk || !graph || graph->list)
         return HD_INVALID_ARGUMENT;
     if (hd_graph_error(graph)->result != HD_OK)
         return hd_graph_error(graph)->result;

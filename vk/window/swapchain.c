@@ -389,16 +389,24 @@ static hd_result acquire(hd_vk_swapchain *s, hd_graph *graph, hd_resource *image
 
 hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *s, hd_graph *graph, hd_resource *image)
 {
-    if (!s || !graph || !image)
+    if (!s || !graph || graph->list || !image)
         return HD_INVALID_ARGUMENT;
     *image = (hd_resource){0};
     hd_result result = enter(s, "hd_vk_swapchain_acquire");
     return result == HD_OK ? hdi_vk_leave(s->vk, acquire(s, graph, image), graph) : result;
 }
 
-hd_pass hd_vk_swapchain_show(hd_vk_swapchain *s, hd_graph *graph, hd_resource from)
+typedef struct show {
+    hd_vk_swapchain *swapchain;
+    hd_resource from;
+    hd_vk_as as;
+} show;
+
+static hd_pass make_show(hd_graph *graph, const void *arguments)
 {
-    if (!s || !s->vk || !graph || !s->held || hd_graph_resource_index(graph, s->import) == HD_NONE)
+    const show *call = arguments;
+    const hd_vk_swapchain *s = call->swapchain;
+    if (!s->vk || !s->held || hd_graph_resource_index(graph, s->import) == HD_NONE)
         return (hd_pass){0};
     if (!(s->chain->caps.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_DST_BIT)) {
         hdi_graph_fail(graph, HD_UNSUPPORTED, HD_NONE, hd_graph_resource_index(graph, s->import), HD_NONE,
@@ -406,5 +414,13 @@ hd_pass hd_vk_swapchain_show(hd_vk_swapchain *s, hd_graph *graph, hd_resource fr
         return (hd_pass){0};
     }
     hd_range first = {.mip_count = 1, .layer_count = 1};
-    return hd_vk_blit(s->vk, graph, from, &first, s->import, NULL, VK_FILTER_LINEAR);
+    return hd_vk_blit(s->vk, graph, call->from, &first, s->import, NULL, VK_FILTER_LINEAR, &call->as);
+}
+
+hd_pass hd_vk_swapchain_show(hd_vk_swapchain *s, hd_graph *graph, hd_resource from, const hd_vk_as *as)
+{
+    const show call = {s, from, as ? *as : (hd_vk_as){.name = "show"}};
+    if (!s || !graph)
+        return (hd_pass){0};
+    return graph->list ? hdi_list_later(graph, make_show, &call, sizeof(call)) : make_show(graph, &call);
 }

@@ -258,34 +258,28 @@ typedef struct hd_pass_desc {
 } hd_pass_desc;
 enum { HD_MAX_SPLITS = 1024 };
 
-/* A pass and its uses in one call. Order of calls is declaration order: a read sees the last earlier write of the
- * version that it names. */
+/* A pass and its uses in one call; graph: or a list (below). Order of calls is declaration order: a read sees the last
+ * earlier write of the version that it names. */
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc);
 
 /* ---- declaring on several threads ---- */
 
-/* A part of the frame that one thread declares while others declare theirs. Lists join the graph in the order of their
- * keys, in whatever order and on whatever threads they were filled: the frame is what the same calls, made one list
- * after another, would have declared.
+/* A list is a part of the frame that one thread declares while others declare theirs. Lists join the graph in the order
+ * of their keys, in whatever order and on whatever threads they were filled: the frame is what the same calls, made one
+ * list after another, would have declared.
  *
- * The hd_list_ calls are the hd_graph_ calls of the same names. They only note what is declared (descriptions, uses and
- * custom accesses are copied, names are not): checks and errors come with the join, the first error by order of keys.
- * They return handles of their own, and so does hd_use.next; these are good in that list at once, in the graph from the
- * join on, and in lists of larger keys. What the graph declared before a list uses it is good in that list too. */
-typedef struct hd_list hd_list;
-
-/* Opens a list. Any thread, also while the graph's own thread declares; what the graph's thread declares before the
+ * All calls that declare take a list as they take the graph: hd_graph_image, _buffer, _import, _history, _history_with
+ * and _pass, and the helpers of heddle/vk.h. They only note what is declared (descriptions, uses and custom accesses
+ * are copied, names are not): checks and errors come with the join, the first error by order of keys. They return
+ * handles of their own, and so does hd_use.next; these are good in that list at once, in the graph from the join on,
+ * and in lists of larger keys. What the graph declared before a list uses it is good in that list too. All other calls
+ * want the graph: given a list they refuse it, or do nothing.
+ *
+ * Opens a list. Any thread, also while the graph's own thread declares; what the graph's thread declares before the
  * join stands before all lists. Keys of lists that are open at a time differ, else the join fails. The list belongs to
- * the graph and lives until the join. Null when there is no memory: then the join fails with HD_OUT_OF_MEMORY, and the
- * calls below accept null. */
-hd_list *hd_graph_list(hd_graph *graph, uint32_t order_key);
-/* One thread at a time for one list. */
-hd_resource hd_list_image(hd_list *list, const hd_image_desc *desc);
-hd_resource hd_list_buffer(hd_list *list, const hd_buffer_desc *desc);
-hd_resource hd_list_import(hd_list *list, const hd_import_desc *desc);
-hd_resource hd_list_history(hd_list *list, hd_resource of);
-hd_resource hd_list_history_with(hd_list *list, const hd_history_desc *desc);
-hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc);
+ * the graph and lives until the join; one thread at a time declares into it. Null when there is no memory: then the
+ * join fails with HD_OUT_OF_MEMORY, and the calls that declare accept null. */
+hd_graph *hd_graph_list(hd_graph *graph, uint32_t order_key);
 /* Appends all open lists to the graph and closes them. By the graph's own thread, after the others have finished
  * theirs. hd_graph_compile does it for lists that are still open. Returns the graph's error. */
 hd_result hd_graph_join(hd_graph *graph);

@@ -273,50 +273,61 @@ void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
  * Each function declares what its comment says and returns the pass (of several: the last), which is culled where no
  * pass reads what it writes. They are declared for the frame that vk executes next. A mistake, or lack of memory,
  * sticks in the graph like any other. Ranges: null stands for the whole; of images one mip level, the base of the
- * range, where the comment says so.
+ * range, where the comment says so. graph: or a list of it, by the list's thread; then the join declares the passes,
+ * and vk is used by the join alone. as: null, or what else the pass is.
  *
  *     hd_resource mesh = hd_graph_buffer(g, &(hd_buffer_desc){.name = "mesh", .bytes = sizeof(vertices)});
- *     hd_vk_upload(vk, g, mesh, NULL, vertices, sizeof(vertices));
+ *     hd_vk_upload(vk, g, mesh, NULL, vertices, sizeof(vertices), NULL);
  *
- *     hd_vk_upload(vk, g, texture, &(hd_range){.mip_count = 1}, texels, bytes);
- *     hd_vk_generate_mips(vk, g, texture);
+ *     hd_vk_upload(vk, g, texture, &(hd_range){.mip_count = 1}, texels, bytes, &(hd_vk_as){.name = "bricks"});
+ *     hd_vk_generate_mips(vk, g, texture, &(hd_vk_as){.name = "bricks"});
  *
- *     hd_vk_clear(vk, g, shadows, NULL, &(VkClearValue){.depthStencil = {1.0f, 0}});
- *     hd_vk_blit(vk, g, scene, NULL, target, NULL, VK_FILTER_LINEAR);
- *     hd_vk_readback(vk, g, target, NULL, save_picture, engine);
+ *     hd_vk_clear(vk, g, shadows, NULL, &(VkClearValue){.depthStencil = {1.0f, 0}}, NULL);
+ *     hd_vk_blit(vk, g, scene, NULL, target, NULL, VK_FILTER_LINEAR, &(hd_vk_as){.name = "to target", .cost_us = 40});
+ *     hd_vk_readback(vk, g, target, NULL, save_picture, engine, NULL);
  */
 
-/* Copies data at once into staging memory, which later frames use again, and in the frame from there on the transfer
- * queue. Buffers: bytes is at most the range's. Images of a format whose texels heddle knows: one mip level, texels
- * (blocks of them where the format has such) packed row by row, layer by layer. */
+/* All zero: as with null. Each field as in hd_pass_desc. */
+typedef struct hd_vk_as {
+    const char *name; /* must live until the frame is executed; null: what the function does, such as "blit" */
+    hd_pin pin;       /* of a readback: of its copy */
+    float cost_us;    /* of each pass; of a readback: of its copy */
+} hd_vk_as;
+
+/* Copies data at once into staging memory (into a list: into its memory, and from there at the join), which later
+ * frames use again, and in the frame from there on the transfer queue. Buffers: bytes is at most the range's. Images of
+ * a format whose texels heddle knows: one mip level, texels (blocks of them where the format has such) packed row by
+ * row, layer by layer. */
 hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range *range, const void *data,
-                     uint64_t bytes);
+                     uint64_t bytes, const hd_vk_as *as);
 /* Called on the host queue's thread once the copy has finished; data lives during the call. */
 typedef void (*hd_vk_readback_fn)(const void *data, uint64_t bytes, void *user);
 /* Copies a buffer, or one mip level of an image (packed, and of such a format, as for upload), for the host to read. Is
- * never culled. */
+ * never culled. The copy has the pass's name and " copy" behind it. */
 hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *range, hd_vk_readback_fn fn,
-                       void *user);
+                       void *user, const hd_vk_as *as);
 /* Level after level by linear blits of the one before; level 0 must hold something. Formats that can be blitted so: no
- * integers, no depth or stencil. */
-hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image);
+ * integers, no depth or stencil. The name is "mips", and each pass has its level's number behind it. */
+hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_vk_as *as);
 /* Images of a format as for upload, but of blocks; value is copied. */
-hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value);
+hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value,
+                    const hd_vk_as *as);
 /* Buffers: every 4 bytes; the range's offset and bytes are multiples of 4. */
-hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word);
+hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word,
+                   const hd_vk_as *as);
 /* Buffer to buffer (the smaller of the two ranges), image to image (like sizes and counts, and texels, or blocks of as
  * many, of as many bytes; depth and stencil: like formats), or one mip level of an image with one sample to or from a
  * buffer, packed, of a format as for upload. */
 hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
-                   const hd_range *to_range);
+                   const hd_range *to_range, const hd_vk_as *as);
 /* One mip level into another, scaled to fit; like counts of layers, one sample. UINT goes to UINT, SINT to SINT, depth
  * and stencil to the same format, all of them with VK_FILTER_NEAREST. */
 hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
-                   const hd_range *to_range, VkFilter filter);
+                   const hd_range *to_range, VkFilter filter, const hd_vk_as *as);
 /* The level of a multisampled image into one with one sample, of like format, size and counts. mode: of depth, 0: the
  * first sample; colors: 0, they are averaged. Where the passes that draw can, HD_RESOLVE_WRITE costs less. */
 hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
-                      const hd_range *to_range, VkResolveModeFlagBits mode);
+                      const hd_range *to_range, VkResolveModeFlagBits mode, const hd_vk_as *as);
 
 /* ---- presenting to a window ----
  *
@@ -362,8 +373,9 @@ void hd_vk_swapchain_destroy(hd_vk_swapchain *swapchain);
  * tries again. */
 hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource *image);
 /* Declares the pass that puts an image (its first level and layer, scaled to fit) into the one that was acquired; none
- * where there is none. HD_UNSUPPORTED sticks in the graph where images of the surface cannot be copied to. */
-hd_pass hd_vk_swapchain_show(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource from);
+ * where there is none. graph, as: as of hd_vk_blit (with a list, the join uses the swapchain). HD_UNSUPPORTED sticks in
+ * the graph where images of the surface cannot be copied to. */
+hd_pass hd_vk_swapchain_show(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource from, const hd_vk_as *as);
 /* Hands what the executed frame wrote to the window; does nothing without. Waits until the host passes have run, of
  * this frame and of earlier ones, that the image depends on, in any number of steps over queues: Vulkan takes for a
  * present only what no signal is missing for. What no host pass precedes is presented at once. Results as of acquire.
