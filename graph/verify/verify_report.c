@@ -1,4 +1,5 @@
 #include "verify.h"
+#include "vk_words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,40 +16,6 @@ const char *hd_rule_name(hd_rule rule)
 {
     return (unsigned)rule < HD_RULE_COUNT ? rules[rule] : "?";
 }
-
-static const char *const stage_names[64] = {
-    [0] = "TOP_OF_PIPE",
-    [1] = "DRAW_INDIRECT",
-    [2] = "VERTEX_INPUT",
-    [3] = "VERTEX",
-    [4] = "TESSELLATION_CONTROL",
-    [5] = "TESSELLATION_EVALUATION",
-    [6] = "GEOMETRY",
-    [7] = "FRAGMENT",
-    [8] = "EARLY_FRAGMENT_TESTS",
-    [9] = "LATE_FRAGMENT_TESTS",
-    [10] = "COLOR_OUTPUT",
-    [11] = "COMPUTE",
-    [12] = "ALL_TRANSFER",
-    [13] = "BOTTOM_OF_PIPE",
-    [14] = "HOST",
-    [15] = "ALL_GRAPHICS",
-    [16] = "ALL_COMMANDS",
-    [32] = "COPY",
-    [33] = "RESOLVE",
-    [34] = "BLIT",
-    [35] = "CLEAR",
-    [36] = "INDEX_INPUT",
-    [37] = "VERTEX_ATTRIBUTE_INPUT",
-    [38] = "PRE_RASTERIZATION",
-};
-static const char *const access_names[64] = {
-    [0] = "INDIRECT_READ",   [1] = "INDEX_READ",         [2] = "VERTEX_READ",          [3] = "UNIFORM_READ",
-    [4] = "INPUT_READ",      [5] = "SHADER_READ",        [6] = "SHADER_WRITE",         [7] = "COLOR_READ",
-    [8] = "COLOR_WRITE",     [9] = "DEPTH_STENCIL_READ", [10] = "DEPTH_STENCIL_WRITE", [11] = "TRANSFER_READ",
-    [12] = "TRANSFER_WRITE", [13] = "HOST_READ",         [14] = "HOST_WRITE",          [15] = "MEMORY_READ",
-    [16] = "MEMORY_WRITE",   [32] = "SAMPLED_READ",      [33] = "STORAGE_READ",        [34] = "STORAGE_WRITE",
-};
 
 /* ---- places ---- */
 
@@ -112,31 +79,17 @@ static void add(line *l, const char *format, ...)
         l->used += (size_t)n < l->bytes - l->used ? (size_t)n : l->bytes - l->used - 1;
 }
 
-static void add_mask(line *l, uint64_t mask, const char *const *names)
-{
-    const char *between = "";
-    for (uint64_t left = mask; left; left &= left - 1, between = "|") {
-        int bit = __builtin_ctzll(left);
-        if (names[bit])
-            add(l, "%s%s", between, names[bit]);
-        else
-            add(l, "%s0x%llx", between, 1ull << bit);
-    }
-    if (!mask)
-        add(l, "none");
-}
-
 static void add_side(line *l, const char *name, uint64_t stages, uint64_t access)
 {
     if (!stages && !access)
         return;
     add(l, "%s ", name);
     if (stages)
-        add_mask(l, stages, stage_names);
+        add(l, "%s", HDI_STAGE_TEXT(stages));
     if (stages && access)
         add(l, "/");
     if (access)
-        add_mask(l, access, access_names);
+        add(l, "%s", HDI_ACCESS_TEXT(access));
 }
 
 static void add_scopes(line *l, const hd_plan_barrier *b)
@@ -153,7 +106,7 @@ static void add_resource(const hdi_verify *v, line *l, const hd_plan_barrier *b)
         return;
     add(l, " on resource %u '%s'", b->resource, hdi_verify_res_name(v, b->resource));
     if (b->old_layout != b->new_layout)
-        add(l, ", layout %u -> %u", b->old_layout, b->new_layout);
+        add(l, ", layout %s -> %s", HDI_LAYOUT_TEXT(b->old_layout), HDI_LAYOUT_TEXT(b->new_layout));
     if (b->src_family != b->dst_family)
         add(l, ", family %u -> %u", b->src_family, b->dst_family);
 }
@@ -174,7 +127,6 @@ static void add_position(const hdi_verify *v, line *l, const hd_repair *r)
 
 void hdi_verify_repair_text(const hdi_verify *v, const hd_repair *r, char *text, size_t bytes)
 {
-    static const char *const load_names[] = {"LOAD", "CLEAR", "DONT_CARE"};
     line l = {text, bytes, 0};
     switch (r->kind) {
     case HD_REPAIR_WIDEN:
@@ -199,15 +151,15 @@ void hdi_verify_repair_text(const hdi_verify *v, const hd_repair *r, char *text,
         break;
     case HD_REPAIR_WAIT_STAGES:
         add(&l, "add to wait %u of submit %u: ", r->index, r->submit);
-        add_mask(&l, r->barrier.dst_stages, stage_names);
+        add(&l, "%s", HDI_STAGE_TEXT(r->barrier.dst_stages));
         break;
     case HD_REPAIR_SIGNAL_STAGES:
         add(&l, "add to the signal of submit %u: ", r->index);
-        add_mask(&l, r->barrier.src_stages, stage_names);
+        add(&l, "%s", HDI_STAGE_TEXT(r->barrier.src_stages));
         break;
     case HD_REPAIR_ADD_WAIT:
         add(&l, "submit %u must wait for submit %u at ", r->submit, r->index);
-        add_mask(&l, r->barrier.dst_stages, stage_names);
+        add(&l, "%s", HDI_STAGE_TEXT(r->barrier.dst_stages));
         break;
     case HD_REPAIR_WAIT_VALUE:
         add(&l, "wait %u of submit %u for value %llu", r->index, r->submit, (unsigned long long)r->value);
@@ -216,17 +168,17 @@ void hdi_verify_repair_text(const hdi_verify *v, const hd_repair *r, char *text,
         add(&l, "take wait %u out of submit %u", r->index, r->submit);
         break;
     case HD_REPAIR_LOAD:
-        add(&l, "attachment %u: load op %s", r->index, r->value < 3 ? load_names[r->value] : "?");
+        add(&l, "attachment %u: load op %s", r->index, HDI_LOAD_TEXT(r->value));
         break;
     case HD_REPAIR_STORE:
-        add(&l, "attachment %u: store op %s", r->index, r->value == 0 ? "STORE" : r->value == 1 ? "DONT_CARE" : "NONE");
+        add(&l, "attachment %u: store op %s", r->index, HDI_STORE_TEXT(r->value));
         break;
     case HD_REPAIR_MOVE:
         add(&l, "resource %u '%s' at offset %llu", v->p.resources[r->index].id,
             hdi_verify_res_name(v, v->p.resources[r->index].id), (unsigned long long)r->value);
         break;
     case HD_REPAIR_FINAL_LAYOUT:
-        add(&l, "resource %u: final layout %llu", v->p.resources[r->index].id, (unsigned long long)r->value);
+        add(&l, "resource %u: final layout %s", v->p.resources[r->index].id, HDI_LAYOUT_TEXT(r->value));
         break;
     case HD_REPAIR_FINAL_FAMILY:
         add(&l, "resource %u: final family %llu", v->p.resources[r->index].id, (unsigned long long)r->value);

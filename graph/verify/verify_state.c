@@ -1,4 +1,5 @@
 #include "verify.h"
+#include "vk_words.h"
 
 #include "vk_numbers.h"
 
@@ -190,9 +191,9 @@ static void check_layout_and_owner(hdi_verify *v, uint32_t u, uint32_t s)
             hdi_verify_mend_layout(v, u, s, info->layout);
             hdi_verify_fail(
                 v, HD_RULE_LAYOUT,
-                "layout: pass %u '%s' (queue %u, submit %u) uses resource %u '%s' in layout %u, but it is in %u", p,
-                hdi_verify_pass_name(v, p), q, v->pass_submit[p], res, hdi_verify_res_name(v, res), info->layout,
-                seg->layout);
+                "layout: pass %u '%s' (queue %u, submit %u) uses resource %u '%s' in layout %s, but it is in %s", p,
+                hdi_verify_pass_name(v, p), q, v->pass_submit[p], res, hdi_verify_res_name(v, res),
+                HDI_LAYOUT_TEXT(info->layout), HDI_LAYOUT_TEXT(seg->layout));
         }
     }
     if (seg->released != HDI_NONE) {
@@ -376,8 +377,9 @@ static void check_layouts(hdi_verify *v, uint32_t n, uint32_t s)
         hdi_verify_mend_old_layout(v, n, s);
         hdi_verify_fail(
             v, HD_RULE_LAYOUT,
-            "layout: barrier %u (queue %u, submit %u) takes resource %u '%s' from layout %u, but it is in %u",
-            node->barrier, node->queue, node->submit, b->resource, name, b->old_layout, seg->layout);
+            "layout: barrier %u (queue %u, submit %u) takes resource %u '%s' from layout %s, but it is in %s",
+            node->barrier, node->queue, node->submit, b->resource, name,
+            HDI_LAYOUT_TEXT(b->old_layout), HDI_LAYOUT_TEXT(seg->layout));
     }
     bool begins = b->new_layout == HDI_LAYOUT_UNDEFINED || b->new_layout == HDI_LAYOUT_PREINITIALIZED;
     if (begins && b->new_layout != b->old_layout) {
@@ -470,15 +472,15 @@ static void finish(hdi_verify *v)
         if (asked && asked != wanted) {
             v->found.repair = (hd_repair){.kind = HD_REPAIR_FINAL_LAYOUT, .index = i, .value = asked};
             hdi_verify_fail(v, HD_RULE_FINAL_STATE,
-                            "final state: resource %u '%s' is to be left in layout %u, the plan says %u", r->id, name,
-                            asked, wanted);
+                            "final state: resource %u '%s' is to be left in layout %s, the plan says %s", r->id, name,
+                            HDI_LAYOUT_TEXT(asked), HDI_LAYOUT_TEXT(wanted));
         }
         if (image && wanted != r->final_layout) {
             v->found.resource = r->id;
             v->found.repair = (hd_repair){.kind = HD_REPAIR_FINAL_LAYOUT, .index = i, .value = wanted};
             hdi_verify_fail(v, HD_RULE_FINAL_STATE,
-                            "final state: history %u '%s' says layout %u, what it is of says %u", r->id, name,
-                            r->final_layout, wanted);
+                            "final state: history %u '%s' says layout %s, what it is of says %s", r->id, name,
+                            HDI_LAYOUT_TEXT(r->final_layout), HDI_LAYOUT_TEXT(wanted));
         }
         hdi_verify_forget(v);
         for (uint32_t s = v->seg_begin[r->id]; s < v->seg_begin[r->id + 1] && !v->stop; s++) {
@@ -493,8 +495,8 @@ static void finish(hdi_verify *v)
                 hdi_verify_about(v, last_place(v, s), v->found.second, r->id, r->id);
                 hdi_verify_mend_end(v, r->id, s, wanted);
                 hdi_verify_fail(v, HD_RULE_FINAL_STATE,
-                                "final state: resource %u '%s' ends in layout %u, the plan says %u", r->id, name,
-                                seg->layout, wanted);
+                                "final state: resource %u '%s' ends in layout %s, the plan says %s", r->id, name,
+                                HDI_LAYOUT_TEXT(seg->layout), HDI_LAYOUT_TEXT(wanted));
             }
             if (!(r->flags & HD_PLAN_CONCURRENT) && r->final_family != HDI_NONE && seg->owner != HDI_NONE &&
                 seg->owner != r->final_family) {

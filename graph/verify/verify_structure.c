@@ -1,4 +1,5 @@
 #include "verify.h"
+#include "vk_words.h"
 
 #include "signals.h"
 
@@ -68,8 +69,8 @@ static void check_side(hdi_verify *v, uint32_t b, uint32_t q, uint64_t stages, u
     if (stages & ~legal) {
         *(src ? &repair.barrier.src_stages : &repair.barrier.dst_stages) = stages & ~legal;
         v->found.repair = repair;
-        hdi_verify_fail(v, HD_RULE_STAGES, "stages: barrier %u: %s stages 0x%llx are not supported by queue %u", b,
-                        side, (unsigned long long)(stages & ~legal), q);
+        hdi_verify_fail(v, HD_RULE_STAGES, "stages: barrier %u: %s stages %s are not supported by queue %u", b, side,
+                        HDI_STAGE_TEXT(stages & ~legal), q);
         repair.barrier = (hd_plan_barrier){0};
     }
     for (uint64_t left = access; left; left &= left - 1) {
@@ -77,8 +78,8 @@ static void check_side(hdi_verify *v, uint32_t b, uint32_t q, uint64_t stages, u
         if (!(hdi_verify_access_stages(bit) & hdi_verify_expand(stages))) {
             *(src ? &repair.barrier.src_access : &repair.barrier.dst_access) = bit;
             v->found.repair = repair;
-            hdi_verify_fail(v, HD_RULE_STAGES, "access: barrier %u: %s access 0x%llx is not supported by stages 0x%llx",
-                            b, side, (unsigned long long)bit, (unsigned long long)stages);
+            hdi_verify_fail(v, HD_RULE_STAGES, "access: barrier %u: %s access %s is not supported by stages %s", b,
+                            side, HDI_ACCESS_TEXT(bit), HDI_STAGE_TEXT(stages));
         }
     }
 }

@@ -1,5 +1,7 @@
 #include "command.h"
 
+#include "vk_words.h"
+
 /* A captured stream to read: what each submit waits for, what its commands touch and order, what it signals. */
 
 static void print_resource(const hd_stream *s, uint32_t index)
@@ -43,7 +45,7 @@ static void print_access(const hd_stream *s, const hd_stream_access *a)
     printf(" in ");
     print_stages(a->stages);
     if (s->resources[a->resource].aspects)
-        printf(", layout %u", a->layout);
+        printf(", layout %s", HDI_LAYOUT_TEXT(a->layout));
     printf("%s%s\n", a->flags & HD_STREAM_DECLARED ? ", declared" : "", a->flags & HD_STREAM_LOST ? ", lost" : "");
 }
 
@@ -56,7 +58,7 @@ static void print_barrier(const hd_stream *s, const hd_stream_barrier *b)
         print_resource(s, b->resource);
         print_range(s, b->resource, &b->range);
         if (s->resources[b->resource].aspects)
-            printf(", layout %u -> %u", b->old_layout, b->new_layout);
+            printf(", layout %s -> %s", HDI_LAYOUT_TEXT(b->old_layout), HDI_LAYOUT_TEXT(b->new_layout));
         if (b->src_family != b->dst_family)
             printf(", family %u -> %u", b->src_family, b->dst_family);
     }

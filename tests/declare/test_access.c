@@ -1,9 +1,14 @@
+#define VK_ENABLE_BETA_EXTENSIONS /* names of video encoding */
 #include <criterion/criterion.h>
 #include <vulkan/vulkan_core.h>
 
+#include <string.h>
+
 #include "cells.h"
 #include "tables.h"
+#include "vk_names.h"
 #include "vk_numbers.h"
+#include "vk_words.h"
 
 /* The numbers of graph/tables/vk_numbers.h are Vulkan's own, and the access table is the contract's. The flags of
  * synchronization2 are constants that no static assertion may use in C, hence a test. */
@@ -272,4 +277,64 @@ Test(access, custom_accesses_are_those_of_their_stages)
     cr_expect_eq(check(0, 0, true, HD_PASS_GFX), HD_BAD_ACCESS, "a write that nothing could wait for");
     cr_expect_eq(check(0, 0, false, HD_PASS_GFX), HD_OK, "as presenting: a layout only");
     cr_expect_eq(hdi_access_check(&(hd_custom_access){.stages = 0x10000}, HD_PASS_GFX, true, NULL), HD_BAD_ACCESS);
+}
+
+/* ---- words ---- */
+
+static void same_word(hdi_words words, uint64_t ours, uint64_t theirs, const char *name)
+{
+    hdi_text room;
+    uint64_t back = 0;
+    cr_expect_eq(ours, theirs, "%s", name);
+    cr_expect_str_eq(hdi_words_of(words, theirs, &room), name);
+    cr_expect(hdi_words_read(words, name, strlen(name), &back) && back == theirs, "%s", name);
+}
+
+#define WORD_OF(words, ours, theirs, name) same_word(words, UINT64_C(ours), (uint64_t)(theirs), name);
+#define STAGE(n, name) WORD_OF(HDI_WORDS_STAGES, n, VK_PIPELINE_STAGE_2_##name##_BIT, #name)
+#define STAGE_OF(n, name, ext) WORD_OF(HDI_WORDS_STAGES, n, VK_PIPELINE_STAGE_2_##name##_BIT_##ext, #name "_" #ext)
+#define ACCESS(n, name) WORD_OF(HDI_WORDS_ACCESS, n, VK_ACCESS_2_##name##_BIT, #name)
+#define ACCESS_OF(n, name, ext) WORD_OF(HDI_WORDS_ACCESS, n, VK_ACCESS_2_##name##_BIT_##ext, #name "_" #ext)
+#define IMAGE_USAGE(n, name) WORD_OF(HDI_WORDS_IMAGE_USAGE, n, VK_IMAGE_USAGE_##name##_BIT, #name)
+#define IMAGE_USAGE_OF(n, name, ext)                                                                                   \
+    WORD_OF(HDI_WORDS_IMAGE_USAGE, n, VK_IMAGE_USAGE_##name##_BIT_##ext, #name "_" #ext)
+#define BUFFER_USAGE(n, name) WORD_OF(HDI_WORDS_BUFFER_USAGE, n, VK_BUFFER_USAGE_##name##_BIT, #name)
+#define BUFFER_USAGE_OF(n, name, ext)                                                                                  \
+    WORD_OF(HDI_WORDS_BUFFER_USAGE, n, VK_BUFFER_USAGE_##name##_BIT_##ext, #name "_" #ext)
+#define IMAGE_FLAG(n, name) WORD_OF(HDI_WORDS_IMAGE_FLAGS, n, VK_IMAGE_CREATE_##name##_BIT, #name)
+#define IMAGE_FLAG_OF(n, name, ext)                                                                                    \
+    WORD_OF(HDI_WORDS_IMAGE_FLAGS, n, VK_IMAGE_CREATE_##name##_BIT_##ext, #name "_" #ext)
+#define MODE(n, name) WORD_OF(HDI_WORDS_RESOLVE_MODE, n, VK_RESOLVE_MODE_##name##_BIT, #name)
+#define LAYOUT(n, name) WORD_OF(HDI_WORDS_LAYOUT, n, VK_IMAGE_LAYOUT_##name, #name)
+#define LOAD_OP(n, name) WORD_OF(HDI_WORDS_LOAD, n, VK_ATTACHMENT_LOAD_OP_##name, #name)
+#define STORE_OP(n, name) WORD_OF(HDI_WORDS_STORE, n, VK_ATTACHMENT_STORE_OP_##name, #name)
+#define FORMAT(n, name) WORD_OF(HDI_WORDS_FORMAT, n, VK_FORMAT_##name, #name)
+
+Test(access, words_are_vulkans)
+{
+    HDI_STAGE_WORDS(STAGE, STAGE_OF)
+    HDI_ACCESS_WORDS(ACCESS, ACCESS_OF)
+    HDI_IMAGE_USAGE_WORDS(IMAGE_USAGE, IMAGE_USAGE_OF)
+    HDI_BUFFER_USAGE_WORDS(BUFFER_USAGE, BUFFER_USAGE_OF)
+    HDI_IMAGE_CREATE_WORDS(IMAGE_FLAG, IMAGE_FLAG_OF)
+    HDI_RESOLVE_WORDS(MODE)
+    HDI_LAYOUT_WORDS(LAYOUT)
+    HDI_LOAD_WORDS(LOAD_OP)
+    HDI_STORE_WORDS(STORE_OP)
+    HDI_FORMAT_WORDS(FORMAT)
+}
+
+Test(access, masks_and_numbers_without_a_word)
+{
+    hdi_text room;
+    uint64_t back;
+    const uint64_t all = UINT64_MAX;
+    cr_expect_str_eq(hdi_words_of(HDI_WORDS_STAGES, 0, &room), "none");
+    cr_expect_str_eq(hdi_words_of(HDI_WORDS_STAGES, VK_PIPELINE_STAGE_2_COPY_BIT | UINT64_C(1) << 63, &room),
+                     "COPY|0x8000000000000000");
+    cr_expect_str_eq(hdi_words_of(HDI_WORDS_LAYOUT, 77, &room), "77");
+    for (int words = 0; words < HDI_WORDS_COUNT; words++) { /* there is room for all */
+        hdi_words_of((hdi_words)words, all, &room);
+        cr_expect(hdi_words_read((hdi_words)words, room.text, strlen(room.text), &back) && back == all, "%d", words);
+    }
 }

@@ -2,87 +2,32 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "vk_words.h"
 
 /* Vulkan's own names, for sentences. */
 
-/* clang-format off */
-#define FORMATS(X)                                                                                                     \
-    X(UNDEFINED) X(R4G4_UNORM_PACK8) X(R4G4B4A4_UNORM_PACK16) X(B4G4R4A4_UNORM_PACK16) X(R5G6B5_UNORM_PACK16)          \
-    X(B5G6R5_UNORM_PACK16) X(R5G5B5A1_UNORM_PACK16) X(B5G5R5A1_UNORM_PACK16) X(A1R5G5B5_UNORM_PACK16) X(R8_UNORM)      \
-    X(R8_SNORM) X(R8_USCALED) X(R8_SSCALED) X(R8_UINT) X(R8_SINT) X(R8_SRGB) X(R8G8_UNORM) X(R8G8_SNORM)               \
-    X(R8G8_USCALED) X(R8G8_SSCALED) X(R8G8_UINT) X(R8G8_SINT) X(R8G8_SRGB) X(R8G8B8_UNORM) X(R8G8B8_SNORM)             \
-    X(R8G8B8_USCALED) X(R8G8B8_SSCALED) X(R8G8B8_UINT) X(R8G8B8_SINT) X(R8G8B8_SRGB) X(B8G8R8_UNORM) X(B8G8R8_SNORM)   \
-    X(B8G8R8_USCALED) X(B8G8R8_SSCALED) X(B8G8R8_UINT) X(B8G8R8_SINT) X(B8G8R8_SRGB) X(R8G8B8A8_UNORM)                 \
-    X(R8G8B8A8_SNORM) X(R8G8B8A8_USCALED) X(R8G8B8A8_SSCALED) X(R8G8B8A8_UINT) X(R8G8B8A8_SINT) X(R8G8B8A8_SRGB)       \
-    X(B8G8R8A8_UNORM) X(B8G8R8A8_SNORM) X(B8G8R8A8_USCALED) X(B8G8R8A8_SSCALED) X(B8G8R8A8_UINT) X(B8G8R8A8_SINT)      \
-    X(B8G8R8A8_SRGB) X(A8B8G8R8_UNORM_PACK32) X(A8B8G8R8_SNORM_PACK32) X(A8B8G8R8_USCALED_PACK32)                      \
-    X(A8B8G8R8_SSCALED_PACK32) X(A8B8G8R8_UINT_PACK32) X(A8B8G8R8_SINT_PACK32) X(A8B8G8R8_SRGB_PACK32)                 \
-    X(A2R10G10B10_UNORM_PACK32) X(A2R10G10B10_SNORM_PACK32) X(A2R10G10B10_USCALED_PACK32)                              \
-    X(A2R10G10B10_SSCALED_PACK32) X(A2R10G10B10_UINT_PACK32) X(A2R10G10B10_SINT_PACK32) X(A2B10G10R10_UNORM_PACK32)    \
-    X(A2B10G10R10_SNORM_PACK32) X(A2B10G10R10_USCALED_PACK32) X(A2B10G10R10_SSCALED_PACK32)                            \
-    X(A2B10G10R10_UINT_PACK32) X(A2B10G10R10_SINT_PACK32) X(R16_UNORM) X(R16_SNORM) X(R16_USCALED) X(R16_SSCALED)      \
-    X(R16_UINT) X(R16_SINT) X(R16_SFLOAT) X(R16G16_UNORM) X(R16G16_SNORM) X(R16G16_USCALED) X(R16G16_SSCALED)          \
-    X(R16G16_UINT) X(R16G16_SINT) X(R16G16_SFLOAT) X(R16G16B16_UNORM) X(R16G16B16_SNORM) X(R16G16B16_USCALED)          \
-    X(R16G16B16_SSCALED) X(R16G16B16_UINT) X(R16G16B16_SINT) X(R16G16B16_SFLOAT) X(R16G16B16A16_UNORM)                 \
-    X(R16G16B16A16_SNORM) X(R16G16B16A16_USCALED) X(R16G16B16A16_SSCALED) X(R16G16B16A16_UINT) X(R16G16B16A16_SINT)    \
-    X(R16G16B16A16_SFLOAT) X(R32_UINT) X(R32_SINT) X(R32_SFLOAT) X(R32G32_UINT) X(R32G32_SINT) X(R32G32_SFLOAT)        \
-    X(R32G32B32_UINT) X(R32G32B32_SINT) X(R32G32B32_SFLOAT) X(R32G32B32A32_UINT) X(R32G32B32A32_SINT)                  \
-    X(R32G32B32A32_SFLOAT) X(R64_UINT) X(R64_SINT) X(R64_SFLOAT) X(R64G64_UINT) X(R64G64_SINT) X(R64G64_SFLOAT)        \
-    X(R64G64B64_UINT) X(R64G64B64_SINT) X(R64G64B64_SFLOAT) X(R64G64B64A64_UINT) X(R64G64B64A64_SINT)                  \
-    X(R64G64B64A64_SFLOAT) X(B10G11R11_UFLOAT_PACK32) X(E5B9G9R9_UFLOAT_PACK32) X(D16_UNORM) X(X8_D24_UNORM_PACK32)    \
-    X(D32_SFLOAT) X(S8_UINT) X(D16_UNORM_S8_UINT) X(D24_UNORM_S8_UINT) X(D32_SFLOAT_S8_UINT) X(BC1_RGB_UNORM_BLOCK)    \
-    X(BC1_RGB_SRGB_BLOCK) X(BC1_RGBA_UNORM_BLOCK) X(BC1_RGBA_SRGB_BLOCK) X(BC2_UNORM_BLOCK) X(BC2_SRGB_BLOCK)          \
-    X(BC3_UNORM_BLOCK) X(BC3_SRGB_BLOCK) X(BC4_UNORM_BLOCK) X(BC4_SNORM_BLOCK) X(BC5_UNORM_BLOCK) X(BC5_SNORM_BLOCK)   \
-    X(BC6H_UFLOAT_BLOCK) X(BC6H_SFLOAT_BLOCK) X(BC7_UNORM_BLOCK) X(BC7_SRGB_BLOCK) X(ETC2_R8G8B8_UNORM_BLOCK)          \
-    X(ETC2_R8G8B8_SRGB_BLOCK) X(ETC2_R8G8B8A1_UNORM_BLOCK) X(ETC2_R8G8B8A1_SRGB_BLOCK) X(ETC2_R8G8B8A8_UNORM_BLOCK)    \
-    X(ETC2_R8G8B8A8_SRGB_BLOCK) X(EAC_R11_UNORM_BLOCK) X(EAC_R11_SNORM_BLOCK) X(EAC_R11G11_UNORM_BLOCK)                \
-    X(EAC_R11G11_SNORM_BLOCK) X(G8B8G8R8_422_UNORM) X(B8G8R8G8_422_UNORM) X(G8_B8_R8_3PLANE_420_UNORM)                 \
-    X(G8_B8R8_2PLANE_420_UNORM) X(G8_B8_R8_3PLANE_422_UNORM) X(G8_B8R8_2PLANE_422_UNORM)                               \
-    X(G8_B8_R8_3PLANE_444_UNORM) X(R10X6_UNORM_PACK16) X(R10X6G10X6_UNORM_2PACK16)                                     \
-    X(R10X6G10X6B10X6A10X6_UNORM_4PACK16) X(G10X6B10X6G10X6R10X6_422_UNORM_4PACK16)                                    \
-    X(B10X6G10X6R10X6G10X6_422_UNORM_4PACK16) X(G10X6_B10X6_R10X6_3PLANE_420_UNORM_3PACK16)                            \
-    X(G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16) X(G10X6_B10X6_R10X6_3PLANE_422_UNORM_3PACK16)                         \
-    X(G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16) X(G10X6_B10X6_R10X6_3PLANE_444_UNORM_3PACK16) X(R12X4_UNORM_PACK16)   \
-    X(R12X4G12X4_UNORM_2PACK16) X(R12X4G12X4B12X4A12X4_UNORM_4PACK16) X(G12X4B12X4G12X4R12X4_422_UNORM_4PACK16)        \
-    X(B12X4G12X4R12X4G12X4_422_UNORM_4PACK16) X(G12X4_B12X4_R12X4_3PLANE_420_UNORM_3PACK16)                            \
-    X(G12X4_B12X4R12X4_2PLANE_420_UNORM_3PACK16) X(G12X4_B12X4_R12X4_3PLANE_422_UNORM_3PACK16)                         \
-    X(G12X4_B12X4R12X4_2PLANE_422_UNORM_3PACK16) X(G12X4_B12X4_R12X4_3PLANE_444_UNORM_3PACK16)                         \
-    X(G16B16G16R16_422_UNORM) X(B16G16R16G16_422_UNORM) X(G16_B16_R16_3PLANE_420_UNORM)                                \
-    X(G16_B16R16_2PLANE_420_UNORM) X(G16_B16_R16_3PLANE_422_UNORM) X(G16_B16R16_2PLANE_422_UNORM)                      \
-    X(G16_B16_R16_3PLANE_444_UNORM) X(G8_B8R8_2PLANE_444_UNORM) X(G10X6_B10X6R10X6_2PLANE_444_UNORM_3PACK16)           \
-    X(G12X4_B12X4R12X4_2PLANE_444_UNORM_3PACK16) X(G16_B16R16_2PLANE_444_UNORM) X(A4R4G4B4_UNORM_PACK16)               \
-    X(A4B4G4R4_UNORM_PACK16)
-/* clang-format on */
-
 const char *hdi_vk_format_name(uint32_t format, hdi_vk_text *room)
 {
-#define FORMAT(name)                                                                                                   \
-    case VK_FORMAT_##name:                                                                                             \
-        return "VK_FORMAT_" #name;
-    switch ((VkFormat)format) {
-        FORMATS(FORMAT)
-    default:
-        break;
-    }
-    snprintf(room->text, sizeof(room->text), "VkFormat %" PRIu32, format);
+    hdi_text word;
+    hdi_words_of(HDI_WORDS_FORMAT, format, &word);
+    bool known = word.text[0] < '0' || word.text[0] > '9';
+    snprintf(room->text, sizeof(room->text), known ? "VK_FORMAT_%s" : "VkFormat %s", word.text);
     return room->text;
 }
 
 const char *hdi_vk_usage_names(uint32_t usage, hdi_vk_text *room)
 {
-    static const char *const names[] = {
-        "TRANSFER_SRC",         "TRANSFER_DST",    "SAMPLED", "STORAGE", "COLOR_ATTACHMENT", "DEPTH_STENCIL_ATTACHMENT",
-        "TRANSIENT_ATTACHMENT", "INPUT_ATTACHMENT"};
+    hdi_text word;
     size_t used = 0;
     room->text[0] = 0;
-    for (uint32_t bit = 0; bit < 32; bit++) {
-        if (!(usage >> bit & 1) || used >= sizeof(room->text))
-            continue;
-        const char *between = used ? " | " : "";
-        int more =
-            bit < sizeof(names) / sizeof(names[0])
-                ? snprintf(room->text + used, sizeof(room->text) - used, "%sVK_IMAGE_USAGE_%s_BIT", between, names[bit])
-                : snprintf(room->text + used, sizeof(room->text) - used, "%s0x%" PRIx32, between, UINT32_C(1) << bit);
+    for (uint32_t left = usage; left && used < sizeof(room->text); left &= left - 1) {
+        const char *between = left == usage ? "" : " | ",
+                   *name = hdi_words_of(HDI_WORDS_IMAGE_USAGE, left & -left, &word);
+        bool known = name[0] != '0';
+        int more = snprintf(room->text + used, sizeof(room->text) - used, "%s%s%s%s", between,
+                            known ? "VK_IMAGE_USAGE_" : "", name, known ? "_BIT" : "");
         used += more > 0 ? (size_t)more : 0;
     }
     return room->text;

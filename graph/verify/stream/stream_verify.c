@@ -1,4 +1,5 @@
 #include "stream_verify.h"
+#include "vk_words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -154,14 +155,14 @@ static void check_mask(hdi_cverify *c, uint32_t command, uint32_t queue, const c
     hdi_ctext text;
     uint64_t can = hdi_verify_queue_stages(c->s->queues[queue].kind) | HV_STAGE(HV_HOST);
     if (stages & ~can)
-        hdi_cverify_fail(c, "stages: %s names %s stages 0x%llx, which its queue does not have",
-                         hdi_cverify_command(c, command, &text), which, (unsigned long long)(stages & ~can));
+        hdi_cverify_fail(c, "stages: %s names %s stages %s, which its queue does not have",
+                         hdi_cverify_command(c, command, &text), which, HDI_STAGE_TEXT(stages & ~can));
     for (uint64_t left = access; left; left &= left - 1) {
         if (hdi_verify_expand(stages) & hdi_verify_access_stages(left & -left))
             continue;
-        hdi_cverify_fail(c, "stages: %s names %s access 0x%llx, which none of its stages 0x%llx does",
-                         hdi_cverify_command(c, command, &text), which, (unsigned long long)(left & -left),
-                         (unsigned long long)stages);
+        hdi_cverify_fail(c, "stages: %s names %s access %s, which none of its stages %s does",
+                         hdi_cverify_command(c, command, &text), which, HDI_ACCESS_TEXT(left & -left),
+                         HDI_STAGE_TEXT(stages));
     }
 }
 

@@ -1,4 +1,5 @@
 #include "stream_verify.h"
+#include "vk_words.h"
 
 /* The walk: submits in a topological order, one state a segment, by the rules of Vulkan's synchronization. Every access
  * is checked against the last writes and the reads since. Accesses that need no order among themselves (those that a
@@ -264,9 +265,9 @@ static void check_layout(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
     if (seg->layout == HDI_NONE)
         seg->layout = plain_layout(x->layout);
     else if (seg->layout != plain_layout(x->layout))
-        hdi_cverify_fail(c, "layout: %s uses %s in layout %u, but it is in %u",
+        hdi_cverify_fail(c, "layout: %s uses %s in layout %s, but it is in %s",
                          hdi_cverify_command(c, c->use_command[u], &a), hdi_cverify_resource(c, x->resource, &r),
-                         x->layout, seg->layout);
+                         HDI_LAYOUT_TEXT(x->layout), HDI_LAYOUT_TEXT(seg->layout));
 }
 
 static void check_owner(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
@@ -395,8 +396,9 @@ static void check_layouts(hdi_cverify *c, uint32_t n, const hd_plan_barrier *b, 
 {
     hdi_ctext x, r;
     if (b->old_layout && seg->layout != HDI_NONE && plain_layout(b->old_layout) != seg->layout)
-        hdi_cverify_fail(c, "layout: %s takes %s from layout %u, but it is in %u", hdi_cverify_node(c, n, &x),
-                         hdi_cverify_resource(c, b->resource, &r), b->old_layout, seg->layout);
+        hdi_cverify_fail(c, "layout: %s takes %s from layout %s, but it is in %s", hdi_cverify_node(c, n, &x),
+                         hdi_cverify_resource(c, b->resource, &r), HDI_LAYOUT_TEXT(b->old_layout),
+                         HDI_LAYOUT_TEXT(seg->layout));
     if (b->old_layout && (b->new_layout == 0 || b->new_layout == 8))
         hdi_cverify_fail(c, "layout: %s takes %s to UNDEFINED", hdi_cverify_node(c, n, &x),
                          hdi_cverify_resource(c, b->resource, &r));
