@@ -114,6 +114,21 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     return HD_OK;
 }
 
+bool hdi_graph_is_list(const hd_graph *graph)
+{
+    return graph->list != NULL;
+}
+
+void hdi_graph_forget_lines(hd_graph *graph)
+{
+    hdi_fgt_lines *lines = &graph->lines;
+    hdi_free(&graph->allocator, lines->pass_line, lines->pass_count * sizeof(uint32_t));
+    hdi_free(&graph->allocator, lines->use_line, lines->use_count * sizeof(uint32_t));
+    hdi_free(&graph->allocator, lines->names, lines->name_bytes);
+    hdi_free(&graph->allocator, lines->need, lines->need_count * sizeof(*lines->need));
+    *lines = (hdi_fgt_lines){0};
+}
+
 void hd_graph_destroy(hd_graph *graph)
 {
     if (!graph || graph->list)
@@ -125,8 +140,7 @@ void hd_graph_destroy(hd_graph *graph)
     hdi_lists_free(graph);
     hdi_cache_free(&graph->cache, &graph->allocator);
     hdi_block_free(&graph->plan, &graph->allocator);
-    hdi_free(&graph->allocator, graph->lines.pass_line, graph->lines.pass_count * sizeof(uint32_t));
-    hdi_free(&graph->allocator, graph->lines.use_line, graph->lines.use_count * sizeof(uint32_t));
+    hdi_graph_forget_lines(graph);
     hd_allocator allocator = graph->allocator;
     hdi_free(&allocator, graph, sizeof(*graph));
 }

@@ -1,125 +1,172 @@
 #include <stdio.h>
 
-#include "fgt_words.h"
-#include "tables.h"
+#include "describe.h"
+#include "fgt_settings.h"
 
-const hdi_fgt_format hdi_fgt_formats[HDI_FGT_FORMAT_COUNT] = {
-    {"rgba8", 37}, {"bgra8", 44}, {"rgba16f", 97}, {"rg16f", 83}, {"r8", 9}, {"r32f", 100}, {"d32f", 126},
-};
+/* Writes a declaration as .fgt text, and what it is compiled with. What .fgt had from the beginning keeps its words. */
 
-const char *const hdi_fgt_kinds[4] = {"gfx", "compute", "transfer", "host"};
-
-/* Writes a declaration as .fgt text. What the format has no word for (other formats, depth, samples, custom accesses,
- * reads of older versions, whose place in the file would change what they read, costs that are not read) makes it
- * HD_UNSUPPORTED before anything is written. */
-
-/* The largest cost that is read; and more decimals than any number needs to be told from its neighbours. */
-static const float MOST_COST = 1e12f;
-enum { MOST_DECIMALS = 48 };
-
-static const char *format_word(uint32_t format)
+static void write_format(uint32_t format, FILE *stream)
 {
+    hdi_text room;
     for (int f = 0; f < HDI_FGT_FORMAT_COUNT; f++) {
-        if (hdi_fgt_formats[f].format == format)
-            return hdi_fgt_formats[f].word;
+        if (hdi_fgt_formats[f].format == format) {
+            fputs(hdi_fgt_formats[f].word, stream);
+            return;
+        }
     }
-    return NULL;
+    fputs(hdi_words_of(HDI_WORDS_FORMAT, format, &room), stream);
 }
 
-static bool can_write(const hdi_decl *decl)
+static void write_image(const hd_image_desc *image, FILE *stream)
 {
-    for (uint32_t r = 0; r < decl->res_count; r++) {
-        const hdi_res_info *info = &decl->res_info[r];
-        if (!(decl->res_flags[r] & HDI_RES_BUFFER) &&
-            (!format_word(info->format) || info->depth != 1 || info->samples != 1))
-            return false;
-    }
-    if (decl->late_count)
-        return false;
-    for (uint32_t p = 0; p < decl->pass_count; p++) {
-        if (decl->pass_cost[p] > MOST_COST)
-            return false;
-    }
-    for (uint32_t u = 0; u < decl->use_count; u++) {
-        bool ranged = decl->use_range[u] != HDI_NONE && !(decl->res_flags[decl->use_res[u]] & HDI_RES_BUFFER);
-        if (!decl->access[decl->use_access[u]].name || (ranged && decl->range[decl->use_range[u]].aspect))
-            return false;
-    }
-    return true;
+    fprintf(stream, "%u %u ", image->width, image->height);
+    write_format(image->format, stream);
+    fprintf(stream, " %u %u", image->mips, image->layers);
 }
 
 static void write_resource(const hdi_decl *decl, uint32_t res, FILE *stream)
 {
-    const hdi_res_info *info = &decl->res_info[res];
-    uint32_t flags = decl->res_flags[res];
-    const char *external = flags & HDI_RES_EXTERNAL ? " external" : "";
-    if (flags & HDI_RES_HISTORY)
-        fprintf(stream, "history %u %u%s\n", res, decl->res_pair[res],
-                decl->res_import[res].skipped == HD_SKIPPED_RESTART ? " skipped=restart" : "");
-    else if (flags & HDI_RES_BUFFER)
-        fprintf(stream, "buffer %u %llu%s\n", res, (unsigned long long)info->bytes, external);
-    else
-        fprintf(stream, "image %u %u %u %s %u %u%s\n", res, info->width, info->height, format_word(info->format),
-                info->mips, info->layers, external);
+    hdi_resource_desc d;
+    hdi_describe_resource(decl, res, &d);
+    hdi_fgt_resource words = {.depth = 1, .samples = 1, .initial = HDI_LAYOUT_GENERAL};
+    const hdi_fgt_words *of = &hdi_fgt_of_image;
+    switch (d.kind) {
+    case HDI_DESCRIBED_HISTORY:
+        fprintf(stream, "history %u %u", res, d.of);
+        words.skipped = d.history.skipped;
+        words.key = d.history.key;
+        of = &hdi_fgt_of_history;
+        break;
+    case HDI_DESCRIBED_BUFFER:
+        fprintf(stream, "buffer %u %llu", res, (unsigned long long)d.buffer.bytes);
+        words.name = d.buffer.name;
+        words.usage = d.buffer.usage;
+        words.sharing = d.buffer.sharing;
+        of = &hdi_fgt_of_buffer;
+        break;
+    case HDI_DESCRIBED_IMAGE:
+        fprintf(stream, "image %u ", res);
+        write_image(&d.image, stream);
+        words.name = d.image.name;
+        words.depth = d.image.depth;
+        words.samples = d.image.samples;
+        words.flags = d.image.flags;
+        words.usage = d.image.usage;
+        words.sharing = d.image.sharing;
+        break;
+    case HDI_DESCRIBED_IMPORT:
+        words.external = true;
+        words.name = d.import.name;
+        words.sharing = d.import.sharing;
+        words.serial = d.import.serial;
+        of = d.import.bytes ? &hdi_fgt_of_external_buffer : &hdi_fgt_of_external_image;
+        if (d.import.bytes) {
+            fprintf(stream, "buffer %u %llu", res, (unsigned long long)d.import.bytes);
+            break;
+        }
+        fprintf(stream, "image %u ", res);
+        write_image(&(hd_image_desc){.width = d.import.width,
+                                     .height = d.import.height,
+                                     .format = d.import.format,
+                                     .mips = d.import.mips,
+                                     .layers = d.import.layers},
+                    stream);
+        words.depth = d.import.depth;
+        words.samples = d.import.samples;
+        words.flags = d.import.flags;
+        words.initial = d.import.initial_layout;
+        words.final = d.import.final_layout;
+        break;
+    }
+    hdi_fgt_write_words(of, &words, stream);
+    fputc('\n', stream);
 }
 
-/* Decimal, whatever the locale, in the fewest digits that read back as the same number. */
-static void write_cost(float cost, FILE *stream)
+static const char *access_word(hd_access access)
 {
-    double scale = 1, value = 0; /* as the reader has them */
-    int decimals = 0;
-    for (;; decimals++, scale *= 10) {
-        value = (double)(uint64_t)((double)cost * scale + 0.5);
-        float back = (float)(value / scale);
-        if (decimals == MOST_DECIMALS || (!(back < cost) && !(back > cost)))
-            break;
-    }
-    char digits[MOST_DECIMALS + 24];
-    int before = snprintf(digits, sizeof(digits), "%0*llu", decimals + 1, (unsigned long long)value) - decimals;
-    fprintf(stream, " cost=%.*s%s%s", before, digits, decimals ? "." : "", digits + before);
+    return access == HD_RESOLVE_WRITE   ? HDI_FGT_RESOLVE
+           : access == HD_ACCESS_CUSTOM ? HDI_FGT_CUSTOM
+                                        : hdi_access_table[access].name;
+}
+
+static void write_use(const hdi_decl *decl, uint32_t pass, uint32_t use, FILE *stream)
+{
+    hdi_use_desc d;
+    hdi_describe_use(decl, use, &d);
+    const bool is_buffer = decl->res_flags[d.resource] & HDI_RES_BUFFER, ranged = decl->use_range[use] != HDI_NONE;
+    const bool custom = d.use.access == HD_ACCESS_CUSTOM;
+    const hd_range *range = &d.use.range;
+    fprintf(stream, "use %u %u %s", pass, d.resource, access_word(d.use.access));
+    if (ranged && is_buffer)
+        fprintf(stream, " @%llu %llu", (unsigned long long)range->offset, (unsigned long long)range->bytes);
+    else if (ranged)
+        fprintf(stream, " %u %u %u %u", range->mip_base, range->mip_count, range->layer_base, range->layer_count);
+    const hdi_fgt_use words = {.aspect = ranged && !is_buffer ? range->aspect : 0,
+                               .load = d.use.load,
+                               .of = d.resolve_of,
+                               .mode = d.use.resolve_mode,
+                               .before = d.before,
+                               .layout = d.custom.layout,
+                               .usage = d.custom.usage,
+                               .does = (d.custom.reads ? HDI_FGT_READS : 0u) | (d.custom.writes ? HDI_FGT_WRITES : 0u),
+                               .stages = d.custom.stages,
+                               .access = d.custom.access,
+                               .clear = d.use.clear};
+    hdi_fgt_write_words(d.use.access == HD_RESOLVE_WRITE ? &hdi_fgt_of_resolve
+                        : custom                         ? is_buffer ? &hdi_fgt_of_custom_buffer : &hdi_fgt_of_custom
+                        : is_buffer                      ? &hdi_fgt_of_use_buffer
+                                                         : &hdi_fgt_of_use,
+                        &words, stream);
+    fputc('\n', stream);
 }
 
 static void write_pass(const hdi_decl *decl, uint32_t pass, FILE *stream)
 {
-    fprintf(stream, "pass %u %s", pass, hdi_fgt_kinds[decl->pass_type[pass]]);
-    if (decl->pass_flags[pass] & HDI_PASS_ROOT)
-        fputs(" root", stream);
-    if (decl->pass_cost[pass] < 10.0f || decl->pass_cost[pass] > 10.0f)
-        write_cost(decl->pass_cost[pass], stream);
-    if (decl->pass_pin[pass] != HD_PIN_NONE)
-        fprintf(stream, " on=%s", hdi_fgt_kinds[decl->pass_pin[pass] - HD_PIN_GFX]);
+    hd_pass_desc d;
+    hdi_describe_pass(decl, pass, &d);
+    const hdi_fgt_pass words = {.name = d.name,
+                                .root = d.root,
+                                .cost = d.cost_us,
+                                .pin = d.pin,
+                                .rendering = d.no_rendering,
+                                .splits = d.splits};
+    fprintf(stream, "pass %u %s", pass, hdi_fgt_kinds[d.type]);
+    hdi_fgt_write_words(&hdi_fgt_of_pass, &words, stream);
     fputc('\n', stream);
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u];
-        fprintf(stream, "use %u %u %s", pass, res, decl->access[decl->use_access[u]].name);
-        if (decl->use_range[u] != HDI_NONE) {
-            const hd_range *range = &decl->range[decl->use_range[u]];
-            if (decl->res_flags[res] & HDI_RES_BUFFER)
-                fprintf(stream, " @%llu %llu", (unsigned long long)range->offset, (unsigned long long)range->bytes);
-            else
-                fprintf(stream, " %u %u %u %u", range->mip_base, range->mip_count, range->layer_base,
-                        range->layer_count);
-        }
-        fputc('\n', stream);
-    }
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++)
+        write_use(decl, pass, u, stream);
 }
 
-hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream)
+/* NAME is one field, and not empty; what that cannot hold stands in a word. */
+static void write_name(const char *name, FILE *stream)
 {
-    if (!graph || !stream)
+    bool differs = *name == 0;
+    fputs(*name ? "graph " : "graph -", stream);
+    for (const char *c = name; *c; c++) {
+        const bool bad = (unsigned char)*c <= ' ';
+        fputc(bad ? '-' : *c, stream);
+        differs |= bad;
+    }
+    hdi_fgt_write_words(&hdi_fgt_of_graph, &(hdi_fgt_graph){differs ? name : NULL}, stream);
+    fputc('\n', stream);
+}
+
+hd_result hd_graph_write_fgt_with(const hd_graph *graph, const hd_compile_desc *desc, FILE *stream)
+{
+    if (!graph || hdi_graph_is_list(graph) || !stream)
         return HD_INVALID_ARGUMENT;
     hdi_decl decl = hdi_graph_decl(graph);
-    if (!can_write(&decl))
-        return HD_UNSUPPORTED;
-    /* A name is one field, and not empty. */
-    const char *name = hd_graph_name(graph);
-    fputs(*name ? "graph " : "graph -", stream);
-    for (const char *c = name; *c; c++)
-        fputc((unsigned char)*c <= ' ' ? '-' : *c, stream);
-    fputc('\n', stream);
+    write_name(hd_graph_name(graph), stream);
     for (uint32_t r = 0; r < decl.res_count; r++)
         write_resource(&decl, r, stream);
     for (uint32_t p = 0; p < decl.pass_count; p++)
         write_pass(&decl, p, stream);
+    if (desc)
+        hdi_fgt_write_settings(&decl, desc, stream);
     return fflush(stream) == 0 && !ferror(stream) ? HD_OK : HD_IO;
+}
+
+hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream)
+{
+    return hd_graph_write_fgt_with(graph, NULL, stream);
 }

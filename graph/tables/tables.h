@@ -89,10 +89,12 @@ typedef struct hdi_access_info {
 enum { HDI_ACCESS_ROWS = 32, HDI_ACCESS_TWINS = 7, HDI_ACCESS_CUSTOM_FIRST = HDI_ACCESS_ROWS + HDI_ACCESS_TWINS };
 extern const hdi_access_info hdi_access_table[HDI_ACCESS_ROWS];
 extern const uint8_t hdi_access_twins[HDI_ACCESS_TWINS]; /* the access whose row of buffers each is */
-/* The hd_access of a row that is none of a custom access. */
+/* The hd_access of a row of a graph's table; rows HDI_DEPTH_* are their own. */
 static inline uint32_t hdi_access_of(uint32_t row)
 {
-    return row < HDI_ACCESS_ROWS ? row : hdi_access_twins[row - HDI_ACCESS_ROWS];
+    return row < HDI_ACCESS_ROWS           ? row
+           : row < HDI_ACCESS_CUSTOM_FIRST ? hdi_access_twins[row - HDI_ACCESS_ROWS]
+                                           : (uint32_t)HD_ACCESS_CUSTOM;
 }
 /* HD_OK, HD_BAD_ACCESS: it is null or no stage of it does such an access, or HD_BAD_PASS_TYPE: no queue for such passes
  * has its stages. fault: null, or room for HDI_FAULT_BYTES that get which part of it is wrong. */
@@ -218,13 +220,30 @@ hdi_decl hdi_graph_decl(const hd_graph *graph);
 /* As long as a field of .fgt text may be, and so the name of a graph. */
 enum { HDI_NAME_BYTES = 4096 };
 
-/* Lines of a .fgt text, kept with the graph that it was read into: allocated by the reader with the graph's allocator,
- * freed by the graph. All zero when the graph was not read from text. */
+typedef struct hdi_fgt_need {
+    hd_resource_info info;
+    hd_memory_need need;
+    uint32_t line;
+} hdi_fgt_need;
+
+/* Of a .fgt text, kept with the graph that it was read into: allocated by the reader with the graph's allocator, freed
+ * by the graph. All zero when the graph was not read from text. */
 typedef struct hdi_fgt_lines {
     uint32_t *pass_line, *use_line;
     uint32_t pass_count, use_count; /* elements of the two arrays */
+    char *names;                    /* of resources and passes */
+    size_t name_bytes;
+    hdi_fgt_need *need; /* by info */
+    uint32_t need_count;
+    hd_queue_desc queues[HD_MAX_QUEUES - 1];
+    hd_compile_desc desc; /* hd_graph_fgt_desc */
 } hdi_fgt_lines;
+/* A list of a graph: it holds no declaration that could be looked at. */
+bool hdi_graph_is_list(const hd_graph *graph);
+
 hdi_fgt_lines *hdi_graph_fgt_lines(hd_graph *graph);
+/* Frees what they hold. */
+void hdi_graph_forget_lines(hd_graph *graph);
 const hd_allocator *hdi_graph_allocator(const hd_graph *graph);
 
 /* Memory of a resource by the .fgt rules. */

@@ -76,6 +76,6 @@ typedef struct declaration declaration;
 declaration *copy_declaration(const hd_graph *graph);
 void free_declaration(declaration *d);
 /* Declares it into another graph. */
-void declare_again(const declaration *d, hd_graph *graph);
+void declare_again(declaration *d, hd_graph *graph);
 
 #endif

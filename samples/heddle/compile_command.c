@@ -198,7 +198,7 @@ static hd_compile_desc compile_desc(const options *o, hd_jobs *jobs)
 }
 
 /* Declares and compiles `repeat` times; the plan of the last time stays with the graph. */
-static hd_result compile_repeatedly(const options *o, hd_graph *graph, const declaration *d, hd_jobs *jobs, timings *t,
+static hd_result compile_repeatedly(const options *o, hd_graph *graph, declaration *d, hd_jobs *jobs, timings *t,
                                     const hd_plan **plan)
 {
     uint64_t phase_ns[HD_PHASE_COUNT];

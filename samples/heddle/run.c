@@ -1,4 +1,5 @@
 #include "run_state.h"
+#include "fgt_words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,6 +49,36 @@ static hd_result open_device(run *r)
     return run_make_gpu(r);
 }
 
+/* What run has no programs and no model for. */
+static hd_result check_abilities(run *r)
+{
+    const hdi_decl *decl = &r->decl;
+    for (uint32_t i = 0; i < decl->res_count; i++) {
+        const hdi_res_info *info = &decl->res_info[i];
+        uint32_t f = 0;
+        if (decl->res_flags[i] & HDI_RES_BUFFER)
+            continue;
+        if (info->samples > 1 || info->depth > 1)
+            return run_fail(r, HD_UNSUPPORTED, "image %u has several %s: run executes flat images of one sample", i,
+                            info->samples > 1 ? "samples" : "slices");
+        while (f < HDI_FGT_FORMAT_COUNT && hdi_fgt_formats[f].format != info->format)
+            f++;
+        hdi_text room;
+        if (f == HDI_FGT_FORMAT_COUNT)
+            return run_fail(r, HD_UNSUPPORTED, "run has no programs for the format %s of image %u",
+                            hdi_words_of(HDI_WORDS_FORMAT, info->format, &room), i);
+    }
+    for (uint32_t u = 0; u < decl->use_count; u++) {
+        if (hdi_access_of(decl->use_access[u]) >= HD_ACCESS_COUNT)
+            return run_fail(r, HD_UNSUPPORTED, "pass %u has a %s: run executes the named accesses", decl->use_pass[u],
+                            hdi_access_of(decl->use_access[u]) == HD_ACCESS_CUSTOM ? "custom access" : "resolve");
+    }
+    if (decl->late_count)
+        return run_fail(r, HD_UNSUPPORTED, "pass %u reads a version that an earlier pass ended: run has no model of it",
+                        decl->use_pass[decl->late_use[0]]);
+    return HD_OK;
+}
+
 static hd_result check_formats(run *r)
 {
     PFN_vkGetPhysicalDeviceImageFormatProperties get =
@@ -60,8 +91,11 @@ static hd_result check_formats(run *r)
             continue;
         if (!get || get(r->info.physical_device, (VkFormat)res->format, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL,
                         res->usage ? res->usage : VK_IMAGE_USAGE_TRANSFER_DST_BIT, 0, &can) != VK_SUCCESS)
-            return run_fail(r, HD_UNSUPPORTED, "%s makes no image of format %u for all that is done with resource %u",
-                            r->info.device_name, res->format, i);
+        {
+            hdi_text room;
+            return run_fail(r, HD_UNSUPPORTED, "%s makes no image of format %s for all that is done with resource %u",
+                            r->info.device_name, hdi_words_of(HDI_WORDS_FORMAT, res->format, &room), i);
+        }
         if (res->width > can.maxExtent.width || res->height > can.maxExtent.height || res->layers > can.maxArrayLayers)
             return run_fail(r, HD_UNSUPPORTED, "resource %u is larger than images can be on %s", i,
                             r->info.device_name);
@@ -246,7 +280,7 @@ static void close_all(run *r)
 
 hd_result run_graph(const run_desc *desc, run_report *report, char *error, size_t error_bytes)
 {
-    static hd_result (*const steps[])(run *) = {run_scale,   make_tables,       open_device, check_formats,
+    static hd_result (*const steps[])(run *) = {check_abilities, run_scale, make_tables, open_device, check_formats,
                                                 run_make_imports, run_make_programs, run_make_model, run_declare,
                                                 run_frames};
     *report = (run_report){0};

@@ -620,6 +620,12 @@ Test(errors, null_arguments)
     cr_assert_eq(hd_graph_read_fgt(graph, NULL, 1, "f", NULL, 0), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_graph_write_fgt(NULL, stderr), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_graph_write_fgt(graph, NULL), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_graph_write_fgt_with(NULL, NULL, stderr), HD_INVALID_ARGUMENT);
+    cr_assert_null(hd_graph_fgt_desc(NULL)->queues);
+    hd_graph_fgt_error(NULL, "f", NULL, 0);
+    hd_graph *list = hd_graph_list(graph, 1);
+    cr_assert_eq(hd_graph_write_fgt(list, stderr), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_graph_read_fgt(list, "graph g\n", 8, "f", NULL, 0), HD_INVALID_ARGUMENT);
     static hd_result (*const writers[])(const hd_graph *, const hd_plan *,
                                         FILE *) = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
     for (int i = 0; i < 3; i++) {

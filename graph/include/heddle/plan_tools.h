@@ -216,15 +216,23 @@ void hd_chains_free(const hd_chains *chains, const hd_allocator *allocator);
 /* ---- files: formats are those of the project's format contract, version 1 ---- */
 
 /* Reads `.fgt` text into graph (begins a new frame). file names it in errors. On HD_PARSE or a declaration error, error
- * (may be null) gets "file:line: sentence". */
+ * (may be null) gets "file:line: sentence". Names of the text live until the next text is read or the graph destroyed.
+ */
 hd_result hd_graph_read_fgt(hd_graph *graph, const char *text, size_t bytes, const char *file, char *error,
                             size_t error_bytes);
 /* "file:line: sentence" for the error that compiling the graph last read by hd_graph_read_fgt gave. */
 void hd_graph_fgt_error(const hd_graph *graph, const char *file, char *error, size_t error_bytes);
-/* HD_OK, HD_IO, or HD_UNSUPPORTED where .fgt has no word for what passes touch and how; the stream stays open. Left out
- * is what .fgt does not tell apart: names, layouts of imports, sharing, flags, usage, loads and clears, splits, passes
- * that do their own rendering, keys of histories. */
+/* What the text that was read last says to compile its frame with: queues (null: it names none), options, and a size
+ * callback (null: it says nothing of memory). All else is 0. Never null. To be copied and completed; what it points to lives as long
+ * as the names, and the callback does for the graph's declaration and for copies of it. */
+const hd_compile_desc *hd_graph_fgt_desc(const hd_graph *graph);
+/* Writes any declared frame; lists that have not joined are left out; the stream stays open. HD_OK, HD_IO or
+ * HD_INVALID_ARGUMENT. What is read back compiles to the same plan. Left out are native handles, record functions and
+ * their user data. */
 hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
+/* The same, and what desc (may be null) compiles it with: queues, options, and what desc->size says that each resource
+ * needs. */
+hd_result hd_graph_write_fgt_with(const hd_graph *graph, const hd_compile_desc *desc, FILE *stream);
 /* HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT; each says why every part of the plan is there (hd_plan_explain).
  * JSON, beyond the format: "reason", "reason_pass", "reason_resource" of barriers, "reason_pass" of waits, "cut" of
  * submits, "placing" and "tenant" of resources, which are read back; "why" of all these and "culled_why" (as long as
@@ -263,6 +271,12 @@ hd_result hd_plan_write_page(const hd_graph *graph, const hd_plan *plan, const h
 hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t bytes, const hd_allocator *allocator,
                             hd_plan **out, char *error, size_t error_bytes);
 void hd_plan_free(hd_plan *plan, const hd_allocator *allocator);
+
+/* Writes a file whole or not at all: what `write` puts into the stream becomes the file at path when all of it is
+ * written. Else path stays as it was, or does not exist, and nothing else is left behind. What is no file (a pipe, a
+ * device) is written to. HD_OK, HD_IO (errno says more), HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT, or what `write` returned.
+ */
+hd_result hd_file_write(const char *path, hd_result (*write)(FILE *stream, void *user), void *user);
 
 HD_API_END
 #endif
