@@ -86,7 +86,7 @@ typedef struct hdi_access_info {
 /* THE table (access.c), by hd_access, and by the rows HDI_DEPTH_* below. A graph's own table (hdi_decl.access) begins
  * with these rows. Then come the twins: a row of buffers for each access that images and buffers may both have. Then
  * come custom accesses. use_access is an index in the graph's table. */
-enum { HDI_ACCESS_ROWS = 32, HDI_ACCESS_TWINS = 7, HDI_ACCESS_CUSTOM_FIRST = HDI_ACCESS_ROWS + HDI_ACCESS_TWINS };
+enum { HDI_ACCESS_ROWS = 32, HDI_ACCESS_TWINS = 10, HDI_ACCESS_CUSTOM_FIRST = HDI_ACCESS_ROWS + HDI_ACCESS_TWINS };
 extern const hdi_access_info hdi_access_table[HDI_ACCESS_ROWS];
 extern const uint8_t hdi_access_twins[HDI_ACCESS_TWINS]; /* the access whose row of buffers each is */
 /* The hd_access of a row of a graph's table; rows HDI_DEPTH_* are their own. */

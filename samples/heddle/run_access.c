@@ -10,11 +10,10 @@ static void dispatch(run *r, run_slot *slot, hd_recorder *recorder, const run_op
     run_bind(r, recorder, op, program, VK_PIPELINE_BIND_POINT_COMPUTE, &push);
     uint32_t words = push.last - push.first, points = push.nx * push.ny;
     if (program == RUN_STORE_COMP)
-        r->CmdDispatch(commands, (op->width + 7) / 8, (op->height + 7) / 8, 1);
-    else if (program == RUN_FILL_COMP)
-        r->CmdDispatch(commands, words < 64 * 1024 ? (words + 63) / 64 : 1024, 1, 1);
-    else
-        r->CmdDispatch(commands, ((words ? words < 4096 ? words : 4096 : points) + 63) / 64, 1, 1);
+        points = op->width * op->height;
+    else if (words)
+        points = program == RUN_FILL_COMP || words < 4096 ? words : 4096;
+    r->CmdDispatch(commands, points < 64 * 1024 ? (points + 63) / 64 : 1024, 1, 1);
 }
 
 static void check_sampled(run *r, run_slot *slot, hd_recorder *recorder, run_op *op)
@@ -42,24 +41,47 @@ static void write_storage(run *r, run_slot *slot, hd_recorder *recorder, run_op 
 
 enum { AREA = 64 };
 
-static void draw_sampled(run *r, run_slot *slot, hd_recorder *recorder, run_op *op)
+/* Fragments that look at many points. */
+static void draw(run *r, run_slot *slot, hd_recorder *recorder, const run_op *op, run_program program)
 {
     VkCommandBuffer commands = hd_vk_commands(recorder);
     run_push push = run_push_of(r, slot, op);
+    if (r->res[op->res].buffer || program == RUN_STORE_FRAG)
+        push.nx = push.ny = AREA;
     run_begin_rendering(r, commands, push.nx, push.ny, NULL, NULL);
-    run_bind(r, recorder, op, RUN_IMAGE_FRAG, VK_PIPELINE_BIND_POINT_GRAPHICS, &push);
+    run_bind(r, recorder, op, program, VK_PIPELINE_BIND_POINT_GRAPHICS, &push);
     r->CmdDraw(commands, 3, 1, 0, 0);
     r->CmdEndRendering(commands);
 }
 
+static void draw_sampled(run *r, run_slot *slot, hd_recorder *recorder, run_op *op)
+{
+    draw(r, slot, recorder, op, RUN_IMAGE_FRAG);
+}
+
 static void draw_uniform(run *r, run_slot *slot, hd_recorder *recorder, run_op *op)
+{
+    draw(r, slot, recorder, op, RUN_UNIFORM_FRAG);
+}
+
+static void draw_storage(run *r, run_slot *slot, hd_recorder *recorder, run_op *op)
+{
+    int of_format = run_format_of(r->res[op->res].format)->storage - RUN_STORAGE_COMP + RUN_STORAGE_FRAG;
+    draw(r, slot, recorder, op, r->res[op->res].buffer ? RUN_BUFFER_FRAG : (run_program)of_format);
+}
+
+static void draw_to_storage(run *r, run_slot *slot, hd_recorder *recorder, run_op *op)
+{
+    draw(r, slot, recorder, op, r->res[op->res].buffer ? RUN_FILL_FRAG : RUN_STORE_FRAG);
+}
+
+static void draw_sampling_vertices(run *r, run_slot *slot, hd_recorder *recorder, run_op *op)
 {
     VkCommandBuffer commands = hd_vk_commands(recorder);
     run_push push = run_push_of(r, slot, op);
-    push.nx = AREA;
     run_begin_rendering(r, commands, AREA, AREA, NULL, NULL);
-    run_bind(r, recorder, op, RUN_UNIFORM_FRAG, VK_PIPELINE_BIND_POINT_GRAPHICS, &push);
-    r->CmdDraw(commands, 3, 1, 0, 0);
+    run_bind(r, recorder, op, RUN_IMAGE_VERT, VK_PIPELINE_BIND_POINT_GRAPHICS, &push);
+    r->CmdDraw(commands, push.nx * push.ny, 1, 0, 0);
     r->CmdEndRendering(commands);
 }
 
@@ -158,14 +180,19 @@ static const run_access accesses[HD_ACCESS_COUNT] = {
     [HD_COLOR_WRITE] = {.write = run_clear},
     [HD_COLOR_RW] = {.write = run_add, .sets = RUN_WRITE, .adds = true},
     [HD_DEPTH_WRITE] = {.write = run_clear},
-    [HD_DEPTH_RW] = {.check = run_test_depth, .write = run_set_depth, .sets = BOTH,
-                     .between_stages = DEPTH_STAGES, .between_access = DEPTH_ACCESS}, /* the check stores, too */
+    [HD_DEPTH_RW] = {.check = run_test_depth,
+                     .write = run_set_depth,
+                     .sets = BOTH,
+                     .between_stages = DEPTH_STAGES,
+                     .between_access = DEPTH_ACCESS}, /* the check stores, too */
     [HD_DEPTH_READ] = {.check = run_test_depth, .sets = RUN_CHECK},
     [HD_SAMPLED_GRAPHICS] = {.check = draw_sampled, .sets = RUN_CHECK},
     [HD_SAMPLED_COMPUTE] = {.check = check_sampled, .sets = RUN_CHECK},
     [HD_STORAGE_READ_COMPUTE] = {.check = check_storage, .sets = RUN_CHECK},
     [HD_STORAGE_WRITE_COMPUTE] = {.write = write_storage, .sets = RUN_WRITE},
-    [HD_STORAGE_RW_COMPUTE] = {.check = check_storage, .write = write_storage, .sets = BOTH,
+    [HD_STORAGE_RW_COMPUTE] = {.check = check_storage,
+                               .write = write_storage,
+                               .sets = BOTH,
                                .between_stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT},
     [HD_UNIFORM_READ] = {.check = draw_uniform, .sets = RUN_CHECK},
     [HD_UNIFORM_READ_COMPUTE] = {.check = check_uniform, .sets = RUN_CHECK},
@@ -177,6 +204,14 @@ static const run_access accesses[HD_ACCESS_COUNT] = {
     [HD_HOST_READ] = {.check = check_mapped},
     [HD_HOST_WRITE] = {.write = write_mapped},
     [HD_PRESENT] = {0},
+    [HD_SAMPLED_VERTEX] = {.check = draw_sampling_vertices, .sets = RUN_CHECK},
+    [HD_SAMPLED_FRAGMENT] = {.check = draw_sampled, .sets = RUN_CHECK},
+    [HD_STORAGE_READ_GRAPHICS] = {.check = draw_storage, .sets = RUN_CHECK},
+    [HD_STORAGE_WRITE_GRAPHICS] = {.write = draw_to_storage, .sets = RUN_WRITE},
+    [HD_STORAGE_RW_GRAPHICS] = {.check = draw_storage,
+                                .write = draw_to_storage,
+                                .sets = BOTH,
+                                .between_stages = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT},
 };
 
 const run_access *run_access_of(uint32_t access)
@@ -187,7 +222,7 @@ const run_access *run_access_of(uint32_t access)
 bool run_can_check(const run *r, const run_op *op)
 {
     const run_access *access = &accesses[op->access];
-    if (access->check == check_storage && !r->res[op->res].buffer)
+    if ((access->check == check_storage || access->check == draw_storage) && !r->res[op->res].buffer)
         return run_format_of(r->res[op->res].format)->storage >= 0;
     return access->check != NULL;
 }

@@ -2,21 +2,30 @@
 
 #include "attribute_vert.h"
 #include "buffer_comp.h"
+#include "buffer_frag.h"
 #include "color_frag.h"
 #include "depth_frag.h"
 #include "fill_comp.h"
+#include "fill_frag.h"
 #include "full_vert.h"
 #include "image_comp.h"
 #include "image_frag.h"
+#include "image_vert.h"
 #include "index_vert.h"
 #include "indirect_comp.h"
 #include "indirect_vert.h"
 #include "storage_r32f_comp.h"
+#include "storage_r32f_frag.h"
 #include "storage_r8_comp.h"
+#include "storage_r8_frag.h"
 #include "storage_rg16f_comp.h"
+#include "storage_rg16f_frag.h"
 #include "storage_rgba16f_comp.h"
+#include "storage_rgba16f_frag.h"
 #include "storage_rgba8_comp.h"
+#include "storage_rgba8_frag.h"
 #include "store_comp.h"
+#include "store_frag.h"
 #include "uniform_comp.h"
 #include "uniform_frag.h"
 
@@ -158,7 +167,16 @@ hd_result run_make_programs(run *r)
         good = good && make_compute(r, c);
     const drawing drawings[] = {
         {.vertex = WORDS(full_vert), .fragment = WORDS(image_frag)},
+        {.vertex = WORDS(full_vert), .fragment = WORDS(store_frag)},
+        {.vertex = WORDS(full_vert), .fragment = WORDS(buffer_frag)},
+        {.vertex = WORDS(full_vert), .fragment = WORDS(fill_frag)},
         {.vertex = WORDS(full_vert), .fragment = WORDS(uniform_frag)},
+        {.vertex = WORDS(full_vert), .fragment = WORDS(storage_rgba8_frag)},
+        {.vertex = WORDS(full_vert), .fragment = WORDS(storage_rgba16f_frag)},
+        {.vertex = WORDS(full_vert), .fragment = WORDS(storage_rg16f_frag)},
+        {.vertex = WORDS(full_vert), .fragment = WORDS(storage_r8_frag)},
+        {.vertex = WORDS(full_vert), .fragment = WORDS(storage_r32f_frag)},
+        {.vertex = WORDS(image_vert)},
         {.vertex = WORDS(attribute_vert), .attribute = true},
         {.vertex = WORDS(index_vert)},
         {.vertex = WORDS(indirect_vert)},

@@ -44,6 +44,31 @@ static uint64_t aligned(const run *r, const run_op *op, run_push *push, uint64_t
     return offset;
 }
 
+/* The binding beside that of the counts, by the program; 0: none. */
+static uint32_t binding_of(run_program program)
+{
+    switch (program) {
+    case RUN_BUFFER_COMP:
+    case RUN_BUFFER_FRAG:
+    case RUN_FILL_COMP:
+    case RUN_FILL_FRAG:
+        return 1;
+    case RUN_UNIFORM_COMP:
+    case RUN_UNIFORM_FRAG:
+        return 2;
+    case RUN_IMAGE_COMP:
+    case RUN_IMAGE_FRAG:
+    case RUN_IMAGE_VERT:
+        return 3;
+    case RUN_STORE_COMP:
+    case RUN_STORE_FRAG:
+        return 4;
+    default:
+        return program - RUN_STORAGE_COMP < RUN_STORAGE_FORMATS || program - RUN_STORAGE_FRAG < RUN_STORAGE_FORMATS ? 4
+                                                                                                                    : 0;
+    }
+}
+
 void run_bind(run *r, hd_recorder *recorder, const run_op *op, run_program program, VkPipelineBindPoint point,
               run_push *push)
 {
@@ -52,7 +77,7 @@ void run_bind(run *r, hd_recorder *recorder, const run_op *op, run_program progr
     VkDescriptorBufferInfo buffers[2] = {{slot->counts.buffer, 0, VK_WHOLE_SIZE}};
     VkDescriptorImageInfo image = {.imageLayout = VK_IMAGE_LAYOUT_GENERAL};
     VkWriteDescriptorSet writes[2];
-    uint32_t count = 2, binding = 0;
+    const uint32_t binding = binding_of(program), count = binding ? 2 : 1;
     for (uint32_t w = 0; w < 2; w++)
         writes[w] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                            .dstSet = op->set,
@@ -60,28 +85,22 @@ void run_bind(run *r, hd_recorder *recorder, const run_op *op, run_program progr
                                            .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                            .pBufferInfo = &buffers[w],
                                            .pImageInfo = &image};
-    if (program == RUN_BUFFER_COMP || program == RUN_FILL_COMP) {
+    if (binding == 1) {
         uint64_t offset = aligned(r, op, push, UINT64_MAX / 2);
         buffers[1] = (VkDescriptorBufferInfo){run_buffer(r, recorder, op), offset, op->end - offset};
-        binding = 1;
-    } else if (program == RUN_UNIFORM_COMP || program == RUN_UNIFORM_FRAG) {
+    } else if (binding == 2) {
         uint64_t offset = aligned(r, op, push, 15000), left = r->res[op->res].bytes - offset;
         uint64_t range = ((uint64_t)push->last * 4 + 15) & ~UINT64_C(15);
         buffers[1] = (VkDescriptorBufferInfo){run_buffer(r, recorder, op), offset, left < range ? left : range};
         writes[1].descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-        binding = 2;
-    } else if (program == RUN_IMAGE_COMP || program == RUN_IMAGE_FRAG) {
+    } else if (binding == 3) {
         image.imageView = run_view(r, recorder, op);
         image.imageLayout = op->sampled_depth ? VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL
                                               : VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL;
         writes[1].descriptorType = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
-        binding = 3;
-    } else if (program == RUN_STORE_COMP || (program >= RUN_STORAGE_COMP && program < RUN_STORAGE_COMP + 5)) {
+    } else if (binding == 4) {
         image.imageView = run_view(r, recorder, op);
         writes[1].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
-        binding = 4;
-    } else {
-        count = 1;
     }
     writes[1].dstBinding = binding;
     r->UpdateDescriptorSets(r->info.device, count, writes, 0, NULL);

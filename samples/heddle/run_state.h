@@ -77,6 +77,7 @@ typedef struct run_slot {
     X(DestroyPipelineLayout) X(DestroyQueryPool) X(DestroyShaderModule) X(FreeMemory) X(GetBufferMemoryRequirements)   \
     X(GetImageMemoryRequirements) X(GetQueryPoolResults) X(MapMemory) X(ResetDescriptorPool) X(UpdateDescriptorSets)
 
+enum { RUN_STORAGE_FORMATS = 5 };
 typedef enum run_program {
     RUN_IMAGE_COMP,
     RUN_STORE_COMP,
@@ -85,14 +86,19 @@ typedef enum run_program {
     RUN_UNIFORM_COMP,
     RUN_INDIRECT_COMP,
     RUN_STORAGE_COMP, /* one a format */
-    RUN_IMAGE_FRAG = RUN_STORAGE_COMP + 5,
+    RUN_IMAGE_FRAG = RUN_STORAGE_COMP + RUN_STORAGE_FORMATS,
+    RUN_STORE_FRAG,
+    RUN_BUFFER_FRAG,
+    RUN_FILL_FRAG,
     RUN_UNIFORM_FRAG,
+    RUN_STORAGE_FRAG,
+    RUN_IMAGE_VERT = RUN_STORAGE_FRAG + RUN_STORAGE_FORMATS,
     RUN_ATTRIBUTE_VERT,
     RUN_INDEX_VERT,
     RUN_INDIRECT_VERT,
-    RUN_DEPTH,       /* counts fragments that pass the test */
+    RUN_DEPTH, /* counts fragments that pass the test */
     RUN_DEPTH_WRITE,
-    RUN_COLOR,       /* one a format: adds to what is there */
+    RUN_COLOR, /* one a format: adds to what is there */
     RUN_PROGRAM_COUNT = RUN_COLOR + 6,
 } run_program;
 

@@ -32,6 +32,11 @@ const hdt_access_row hdt_access_rows[HD_ACCESS_COUNT] = {
     [HD_HOST_READ] = {BIT(HOST), BIT(13), 1, true, false},
     [HD_HOST_WRITE] = {BIT(HOST), BIT(14), 1, false, true},
     [HD_PRESENT] = {0, 0, 1000001002, true, false},
+    [HD_SAMPLED_VERTEX] = {BIT(VERTEX), BIT(32), 5, true, false},
+    [HD_SAMPLED_FRAGMENT] = {BIT(FRAGMENT), BIT(32), 5, true, false},
+    [HD_STORAGE_READ_GRAPHICS] = {SHADERS, BIT(33), 1, true, false},
+    [HD_STORAGE_WRITE_GRAPHICS] = {SHADERS, BIT(34), 1, false, true},
+    [HD_STORAGE_RW_GRAPHICS] = {SHADERS, BIT(33) | BIT(34), 1, true, true},
 };
 
 void *hdt_zeroed(size_t count, size_t bytes)

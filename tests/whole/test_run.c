@@ -146,6 +146,32 @@ Test(run, histories_that_frames_skip)
     hd_graph_destroy(graph);
 }
 
+/* Storage and sampling in graphics stages, of an image and of a buffer: all that is read is checked. */
+Test(run, storage_and_sampling_in_graphics_stages)
+{
+    static const char text[] = "graph stages\nimage 0 96 64 rgba8 1 1\nbuffer 1 70000\nbuffer 2 4096\n"
+                               "pass 0 gfx\nuse 0 0 storage_write_graphics\nuse 0 1 storage_write_graphics\n"
+                               "pass 1 gfx root\nuse 1 0 sampled_vertex\nuse 1 1 storage_read_graphics\n"
+                               "pass 2 gfx root\nuse 2 0 storage_rw_graphics\nuse 2 1 storage_rw_graphics\n"
+                               "pass 3 gfx root\nuse 3 0 sampled_fragment\nuse 3 2 storage_write_graphics\n"
+                               "pass 4 gfx root\nuse 4 0 storage_read_graphics\nuse 4 1 storage_read_graphics\n"
+                               "pass 5 compute root\nuse 5 2 storage_read_compute\n";
+    char error[512] = "";
+    hd_graph *graph;
+    run_report report;
+    for (uint64_t order = 0; order < 2; order++) {
+        cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+        cr_assert_eq(hd_graph_read_fgt(graph, text, strlen(text), "f.fgt", error, sizeof(error)), HD_OK, "%s", error);
+        cr_assert_eq(execute((run_desc){.graph = graph, .frames = 5, .scale = 1}, order, &report, error), HD_OK, "%s",
+                     error);
+        cr_expect_eq(report.wrong, 0, "%s", first_wrong);
+        cr_expect_eq(report.checks, 5 * 8, "%llu checks", (unsigned long long)report.checks);
+        cr_expect_eq(report.unchecked, 0);
+        run_report_free(&report);
+        hd_graph_destroy(graph);
+    }
+}
+
 /* ---- layouts of descriptors ---- */
 
 static PFN_vkGetDeviceProcAddr real_device_proc;

@@ -140,12 +140,13 @@ hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc);
 
 typedef enum hd_pass_type { HD_PASS_GFX, HD_PASS_COMPUTE, HD_PASS_TRANSFER, HD_PASS_HOST } hd_pass_type;
 
-/* What a use does to its range. _WRITE: overwrites, earlier content is thrown away; _RW: reads and writes. */
+/* What a use does to its range. _WRITE: overwrites, earlier content is thrown away; _RW: reads and writes. _GRAPHICS:
+ * in vertex and fragment shaders. */
 typedef enum hd_access {
     HD_ACCESS_NONE,
-    HD_COLOR_WRITE,
-    HD_COLOR_RW,
-    HD_DEPTH_WRITE,
+    HD_COLOR_WRITE, /* blends over its clear value and what its own pass drew, not with HD_LOAD_DONT_CARE */
+    HD_COLOR_RW,    /* blends over what earlier passes drew */
+    HD_DEPTH_WRITE, /* tests against its clear value and what its own pass wrote */
     HD_DEPTH_RW,
     HD_DEPTH_READ,
     HD_SAMPLED_GRAPHICS,
@@ -160,9 +161,14 @@ typedef enum hd_access {
     HD_INDIRECT_READ,
     HD_TRANSFER_SRC,
     HD_TRANSFER_DST,
-    HD_HOST_READ,
+    HD_HOST_READ, /* this and the next one: images can be compiled but not executed, unless they are imports */
     HD_HOST_WRITE,
     HD_PRESENT,
+    HD_SAMPLED_VERTEX,
+    HD_SAMPLED_FRAGMENT,
+    HD_STORAGE_READ_GRAPHICS,
+    HD_STORAGE_WRITE_GRAPHICS,
+    HD_STORAGE_RW_GRAPHICS,
     HD_ACCESS_COUNT,
     HD_RESOLVE_WRITE = 30, /* overwritten at the end of the pass by the resolve of hd_use.resolve_of; gfx, images */
     HD_ACCESS_CUSTOM = 31, /* stages, access and layout stand in hd_use.custom */

@@ -1,10 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-#include "common.glsl"
-layout(local_size_x = 8, local_size_y = 8) in;
+#include "point.glsl"
 layout(set = 0, binding = 4) uniform writeonly image2D target;
-void main()
-{
-    if (gl_GlobalInvocationID.x < p.width && gl_GlobalInvocationID.y < p.height)
-        imageStore(target, ivec2(gl_GlobalInvocationID.xy), p.value);
-}
+uint points() { return p.width * p.height; }
+void look(uint i) { imageStore(target, ivec2(i % p.width, i / p.width), p.value); }
