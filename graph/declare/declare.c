@@ -138,6 +138,7 @@ void hd_graph_destroy(hd_graph *graph)
     for (int i = 0; i < HDI_MOST_PARTS; i++)
         hdi_arena_free(&graph->part[i]);
     hdi_lists_free(graph);
+    hdi_free(&graph->allocator, graph->published, graph->published_room * sizeof(*graph->published));
     hdi_cache_free(&graph->cache, &graph->allocator);
     hdi_block_free(&graph->plan, &graph->allocator);
     hdi_graph_forget_lines(graph);
@@ -157,7 +158,7 @@ void hd_graph_begin(hd_graph *graph)
         hdi_next_handle(graph->first_version, graph->version_count, HDI_VERSION_HANDLES, HDI_LIST_HANDLES);
     graph->error = (hd_error){.result = HD_OK, .pass = HD_NONE, .resource = HD_NONE, .use = HD_NONE};
     graph->pass_count = graph->res_count = graph->use_count = graph->range_count = graph->clear_count = 0;
-    graph->version_count = graph->late_count = 0;
+    graph->version_count = graph->late_count = graph->published_count = 0;
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
     graph->own_layout = HDI_LAYOUT_UNDEFINED;
     graph->has_empty_passes = graph->unwritten_reads = graph->ties = graph->mixed_layouts = false;

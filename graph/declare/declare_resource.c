@@ -226,7 +226,7 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
     info->bytes = desc->bytes;
     info->name = desc->name;
     graph->res_import[graph->res_count] =
-        (hdi_res_import){.native = desc->bytes ? desc->buffer : desc->image, .serial = desc->serial};
+        (hdi_res_import){.native = desc->bytes ? (void *)desc->buffer : desc->image, .serial = desc->serial};
     return add_resource(graph, flags | (flags & HDI_RES_BUFFER ? 0 : levels_flag(info)));
 }
 

@@ -60,6 +60,11 @@ typedef struct hdi_lists {
     uint32_t *alias; /* handle of the graph that a number of a list stands for; 0: none */
 } hdi_lists;
 
+typedef struct hdi_published {
+    const char *name;
+    hd_resource resource;
+} hdi_published;
+
 struct hd_graph {
     /* What each call looks at comes first. */
     uint32_t first_handle; /* of resource or pass 0 */
@@ -122,6 +127,8 @@ struct hd_graph {
     hdi_block plan; /* of the newest compile, where the cache does not keep it; else of one that is not needed */
     hdi_fgt_lines lines;
     hdi_lists lists;
+    uint32_t published_count, published_room;
+    hdi_published *published;
     char name[HDI_NAME_BYTES + 1];
 };
 

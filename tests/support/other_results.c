@@ -144,7 +144,7 @@ static hd_result full_staging(hd_graph *graph)
     desc.upload_bytes = sizeof(data);
     cr_assert_eq(hd_vk_create(&desc, &vk), HD_OK);
     const hd_vk_upload_desc upload = {
-        .target = {.buffer = vk, .bytes = sizeof(data)}, .data = data, .bytes = sizeof(data)};
+        .target = {.buffer = (void *)vk, .bytes = sizeof(data)}, .data = data, .bytes = sizeof(data)};
     cr_assert_eq(hd_vk_upload_async(vk, &upload, &token), HD_OK);
     hd_result result = hd_vk_upload_async(vk, &upload, &token);
     hd_vk_destroy(vk);

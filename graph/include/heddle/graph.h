@@ -93,8 +93,8 @@ typedef struct hd_buffer_desc {
  * resource has completed and is visible. */
 typedef struct hd_import_desc {
     const char *name;
-    void *image;  /* VkImage, or ... */
-    void *buffer; /* VkBuffer; with neither the graph can be compiled but not executed */
+    struct VkImage_T *image;   /* a VkImage, or ... */
+    struct VkBuffer_T *buffer; /* a VkBuffer; with neither the graph can be compiled but not executed */
     /* An image, unless bytes > 0. */
     uint32_t width, height, depth, format, mips, layers, samples;
     uint32_t flags;          /* VkImageCreateFlags that it was made with */
@@ -240,8 +240,10 @@ typedef struct hd_use {
 
 typedef enum hd_queue_kind { HD_QUEUE_GFX, HD_QUEUE_COMPUTE, HD_QUEUE_TRANSFER, HD_QUEUE_HOST } hd_queue_kind;
 
-/* Runs on any worker; passes of one frame may record at the same time. For a host pass: runs on the host queue's thread
- * once what it waits for has finished. */
+/* Runs on any worker, during hd_vk_execute; passes of one frame may record at the same time. For a host pass: runs on
+ * the host queue's thread once what it waits for has finished, which may be long after hd_vk_execute returned. What
+ * `user` of a host pass points to lives until then: with N frames in flight, N + 1 copies that take turns are enough.
+ */
 typedef void (*hd_record_fn)(hd_recorder *recorder, void *user);
 
 typedef enum hd_pin { HD_PIN_NONE, HD_PIN_GFX, HD_PIN_COMPUTE, HD_PIN_TRANSFER } hd_pin;
@@ -296,6 +298,18 @@ uint32_t hd_graph_resource_index(const hd_graph *graph, hd_resource resource);
 uint32_t hd_graph_pass_index(const hd_graph *graph, hd_pass pass);
 uint32_t hd_graph_resource_count(const hd_graph *graph);
 uint32_t hd_graph_pass_count(const hd_graph *graph);
+
+/* ---- by name: modules that do not know one another ---- */
+
+/* The first pass of this frame with the name; none: there is none, or its list has not joined yet. O(passes). */
+hd_pass hd_graph_find_pass(const hd_graph *graph, const char *name);
+/* Says that others find the resource by this name, until the next hd_graph_begin: a module of the engine publishes what
+ * it makes ("depth"), and another one asks for that. The same name again takes the place of the one before, as for the
+ * next version of a resource. name must live as long. By the graph's own thread, with handles of joined lists, too.
+ * HD_OK, or the graph's error, which HD_BAD_HANDLE and HD_OUT_OF_MEMORY become. */
+hd_result hd_graph_publish(hd_graph *graph, const char *name, hd_resource resource);
+/* None (id 0): nothing was published by the name. */
+hd_resource hd_graph_find(const hd_graph *graph, const char *name);
 
 /* ---- compile ---- */
 
