@@ -107,6 +107,12 @@ static void call_recorder(world *w)
     GIVES(1, hd_vk_part_count, NULL);
     GIVES(HD_NONE, hd_vk_worker, NULL);
     GIVES(0, hd_vk_frame_index, NULL);
+    hd_vk_rendering rendering;
+    BEARS(hd_vk_rendering_get, NULL, &rendering);
+    cr_expect_eq(rendering.samples, 0);
+    BEARS(hd_vk_rendering_get, NULL, NULL);
+    REFUSES(hd_vk_rendering_of, NULL, (hd_pass){0}, &rendering);
+    REFUSES(hd_vk_rendering_of, w->graph, (hd_pass){0}, NULL);
     GIVES(VK_NULL_HANDLE, hd_vk_image, NULL, w->image);
     GIVES(VK_NULL_HANDLE, hd_vk_buffer, NULL, w->words);
     GIVES(VK_NULL_HANDLE, hd_vk_view, NULL, w->image, NULL);

@@ -9,7 +9,7 @@
 
 #define HDI_VK_MAX_FRAMES 4
 /* Color attachments of a rendering scope at most. */
-#define HDI_VK_COLORS 8
+enum { HDI_VK_COLORS = HD_VK_MAX_COLORS };
 
 struct hdi_vk_key;
 struct hdi_vk_join;

@@ -259,6 +259,62 @@ hd_result hdi_vk_keep_renderings(const hdi_vk_frame *frame, hdi_vk_kept *kept, h
     return result;
 }
 
+/* ---- what pipelines ask ---- */
+
+static void read_rendering(const hdi_decl *decl, uint32_t pass, hd_vk_rendering *out)
+{
+    VkPipelineRenderingCreateInfo *info = &out->info;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        const uint32_t kind = decl->access[decl->use_access[u]].attachment, range = decl->use_range[u];
+        const hdi_res_info *image = &decl->res_info[decl->use_res[u]];
+        const VkFormat format = (VkFormat)image->format;
+        if (kind != HDI_ATTACHMENT_COLOR && kind != HDI_ATTACHMENT_DEPTH)
+            continue;
+        out->samples = (VkSampleCountFlagBits)image->samples;
+        if (kind == HDI_ATTACHMENT_COLOR) {
+            if (info->colorAttachmentCount < HD_VK_MAX_COLORS)
+                out->colors[info->colorAttachmentCount++] = format;
+            continue;
+        }
+        const uint32_t named = range == HDI_NONE ? 0 : decl->range[range].aspect;
+        const VkImageAspectFlags aspects = named ? named : hdi_vk_aspects(image->format);
+        info->depthAttachmentFormat = aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? format : info->depthAttachmentFormat;
+        info->stencilAttachmentFormat = aspects & VK_IMAGE_ASPECT_STENCIL_BIT ? format : info->stencilAttachmentFormat;
+    }
+}
+
+static void start_rendering(hd_vk_rendering *out)
+{
+    *out = (hd_vk_rendering){.info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO},
+                             .samples = VK_SAMPLE_COUNT_1_BIT};
+    out->info.pColorAttachmentFormats = out->colors;
+}
+
+void hd_vk_rendering_get(const hd_recorder *recorder, hd_vk_rendering *out)
+{
+    if (!out)
+        return;
+    if (!recorder || recorder->host) {
+        *out = (hd_vk_rendering){0};
+        return;
+    }
+    start_rendering(out);
+    read_rendering(&recorder->frame->decl, recorder->pass, out);
+}
+
+hd_result hd_vk_rendering_of(const hd_graph *graph, hd_pass pass, hd_vk_rendering *out)
+{
+    if (!graph || !out)
+        return HD_INVALID_ARGUMENT;
+    const uint32_t index = hd_graph_pass_index(graph, pass);
+    start_rendering(out);
+    if (index == HD_NONE)
+        return HD_BAD_HANDLE;
+    const hdi_decl decl = hdi_graph_decl(graph);
+    read_rendering(&decl, index, out);
+    return HD_OK;
+}
+
 /* ---- recording ---- */
 
 static VkImageView find_view(hdi_vk_frame *frame, hdi_vk_viewed *shown)

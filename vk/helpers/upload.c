@@ -76,7 +76,7 @@ static const char *desc_fault(const hd_vk_upload_desc *desc, hdi_res_info *info,
     if (fault)
         return fault;
     *result = HD_INVALID_ARGUMENT;
-    if (!(target->bytes ? target->buffer : target->image) || !desc->data || desc->bytes == 0)
+    if (!(target->bytes ? target->buffer != NULL : target->image != NULL) || !desc->data || desc->bytes == 0)
         return "no native handle, or no data";
     if (!target->bytes && target->final_layout == VK_IMAGE_LAYOUT_UNDEFINED)
         return "final_layout of an image is UNDEFINED";
@@ -222,7 +222,7 @@ static void record_move(hd_recorder *recorder, void *user)
 /* The frame's own import of a target; none: it has none. */
 static hd_resource find_import(const hd_graph *graph, const hd_import_desc *target)
 {
-    const void *native = target->bytes ? target->buffer : target->image;
+    const void *native = target->bytes ? (const void *)target->buffer : (const void *)target->image;
     for (uint32_t r = graph->res_count; r-- > 0;) {
         if (graph->res_flags[r] & HDI_RES_EXTERNAL && graph->res_import[r].native == native &&
             !(graph->res_flags[r] & HDI_RES_BUFFER) == !target->bytes)

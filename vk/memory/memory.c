@@ -248,6 +248,9 @@ hd_result hdi_vk_need_of(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
 
 hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *user)
 {
+    if (info->host_visible && !info->is_buffer)
+        return hdi_vk_fail(user, HD_UNSUPPORTED, HD_NONE, HD_NONE,
+                           "host passes use buffers, and images that the engine has mapped itself");
     hdi_vk_key key = hdi_vk_key_of(info);
     return hdi_vk_need_of(user, &key, need);
 }
@@ -265,6 +268,11 @@ void hdi_vk_blame_use(hd_vk *vk, const hd_graph *graph)
         hdi_vk_key key = hdi_vk_key_of(&info);
         const char *fault, *name = decl.pass_exec[pass].name;
         hdi_vk_text usage, format;
+        if (decl.use_res[u] == res && decl.pass_type[pass] == HD_PASS_HOST) {
+            hdi_vk_blame(vk, pass, u - decl.pass_use_begin[pass], "pass %u '%s' is one, and uses an image", pass,
+                         name ? name : "");
+            return;
+        }
         key.usage = decl.access[decl.use_access[u]].image_usage;
         if (decl.use_res[u] != res || !key.usage || ask_format(vk, &key, &fault) != HD_OK || !fault)
             continue;

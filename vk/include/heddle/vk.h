@@ -20,7 +20,9 @@ typedef struct hd_vk hd_vk;
 typedef struct hd_vk_queue_desc {
     hd_queue_kind kind; /* gfx, compute or transfer */
     uint32_t family;
-    VkQueue queue; /* no other thread uses it while hd_vk_execute, hd_vk_destroy or a call of swapchains runs */
+    /* No other thread uses it while hd_vk_execute, hd_vk_destroy or a call of swapchains runs. One VkQueue may stand
+     * for several kinds, which the GPU then runs one after another. */
+    VkQueue queue;
 } hd_vk_queue_desc;
 
 /* Device memory from the engine. heddle asks for few and large pieces: the heaps of graph resources, a piece for each
@@ -109,7 +111,8 @@ void hd_vk_error_get(const hd_vk *vk, hd_error *out);
 /* Declared frame to GPU: compiles (with this device's queues and sizes) and executes. Does not wait for the GPU but for
  * frames in flight, nor for host passes but for those before binary semaphores (hd_vk_sync_import). */
 hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
-/* The two steps of it. A null desc stands for the device's queues and sizes, with merge_rendering. graph must hold the
+/* The two steps of it. A null desc stands for the device's queues and sizes, with merge_rendering; in one that is not
+ * null, null queues, size and jobs stand for those of the device all the same. graph must hold the
  * declaration that plan was compiled from, and stay as it is until hd_vk_execute returned; host passes run later, on
  * heddle's host thread: what their callbacks need must live until hd_vk_wait or until the frame has left the frames in
  * flight.
@@ -236,7 +239,10 @@ hd_result hd_vk_times_get(const hd_vk *vk, uint32_t back, hd_vk_times *out);
  * HD_OUT_OF_MEMORY. */
 hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
 
-/* ---- inside a record callback; any worker ---- */
+/* ---- inside a record callback; any worker ----
+ *
+ * Where VK_EXT_debug_utils is enabled for the instance, what a pass with a name records stands in a label of that name,
+ * and Vulkan's objects have the names of the resources that they are made for. */
 
 /* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and
  * scissor set to the whole render area (unless the pass has no_rendering). An attachment is one level, the first of its
@@ -251,6 +257,18 @@ uint32_t hd_vk_part(const hd_recorder *recorder);
 uint32_t hd_vk_part_count(const hd_recorder *recorder);
 uint32_t hd_vk_worker(const hd_recorder *recorder);      /* index of the recording worker; HD_NONE in a host pass */
 uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed before this one */
+/* What pipelines ask of the rendering that heddle begins for a gfx pass. */
+enum { HD_VK_MAX_COLORS = 8 };
+typedef struct hd_vk_rendering {
+    VkPipelineRenderingCreateInfo info; /* points to colors below: of this very struct, not of a copy */
+    VkFormat colors[HD_VK_MAX_COLORS];  /* in the order of the pass's uses */
+    VkSampleCountFlagBits samples;      /* 1 where there are no attachments */
+} hd_vk_rendering;
+/* Of the pass that is recorded; zeros in a host pass. */
+void hd_vk_rendering_get(const hd_recorder *recorder, hd_vk_rendering *out);
+/* The same before the frame is compiled: from the declaration of the pass on, until the next hd_graph_begin. HD_OK,
+ * HD_BAD_HANDLE, HD_INVALID_ARGUMENT. */
+hd_result hd_vk_rendering_of(const hd_graph *graph, hd_pass pass, hd_vk_rendering *out);
 /* Objects behind a resource that this pass declares; they live as long as heddle's cache keeps them, at least for the
  * frame and all frames in flight.
  *
