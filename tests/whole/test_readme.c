@@ -8,7 +8,7 @@
 
 #include "folder.h"
 
-/* The example in the README is samples/first/main.c, to the letter: the build compiles it. */
+/* The example in the README stands in samples/hello/main.c, to the letter: the build compiles it. */
 
 static char *read_file(const char *name)
 {
@@ -22,10 +22,14 @@ static char *read_file(const char *name)
     return text;
 }
 
-Test(readme, example_is_the_first_sample)
+Test(readme, example_is_of_hello)
 {
-    char *readme = read_file("README.md"), *sample = read_file("samples/first/main.c");
-    cr_assert_not_null(strstr(readme, sample));
+    char *readme = read_file("README.md"), *sample = read_file("samples/hello/main.c");
+    char *example = strstr(readme, "```c\n"), *end = example ? strstr(example, "\n```\n") : NULL;
+    cr_assert_not_null(end);
+    *end = '\0';
+    cr_expect_not_null(strstr(sample, example + strlen("```c\n")));
+    cr_expect_gt(end - example, 1000);
     free(readme);
     free(sample);
 }
@@ -33,7 +37,7 @@ Test(readme, example_is_the_first_sample)
 /* What a sample prints is what it is run for: where it cannot be written, it says so and ends with 2. */
 Test(readme, samples_need_their_output, .init = hdt_enter_folder, .fini = hdt_leave_folder)
 {
-    static const char *const samples[] = {"first/first", "vma/vma",
+    static const char *const samples[] = {"hello/hello", "vma/vma",
                                           "deferred/deferred --frames 1 --size 64x64"};
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
         char command[1024];
