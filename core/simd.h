@@ -1,10 +1,11 @@
-/* Eight numbers of 16 bits at once: SSE2 where the compiler has it, else plain C with the same results. A mask has all
- * bits of a lane set, or none. */
+/* Eight numbers of 16 bits at once, or four of 32: SSE2 where the compiler has it, else plain C with the same results.
+ * A mask has all bits of a lane set, or none. */
 #ifndef HDI_SIMD_H
 #define HDI_SIMD_H
 
 #include "hints.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { HDI_LANES = 8 };
@@ -109,6 +110,22 @@ static HDI_INLINE hdi_i16x8 hdi_i16_spread_largest(hdi_i16x8 a)
     a = _mm_max_epi16(a, _mm_shuffle_epi32(a, 0x4e));
     a = _mm_max_epi16(a, _mm_shuffle_epi32(a, 0xb1));
     return _mm_max_epi16(a, _mm_or_si128(_mm_slli_epi32(a, 16), _mm_srli_epi32(a, 16)));
+}
+
+/* Four numbers of 32 bits, none negative: whether some number of a is greater than that of b; the greater ones. */
+static HDI_INLINE bool hdi_u31x4_exceeds(const uint32_t *a, const uint32_t *b)
+{
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)a);
+    __m128i y = _mm_loadu_si128((const __m128i *)(const void *)b);
+    return _mm_movemask_epi8(_mm_cmpgt_epi32(x, y)) != 0;
+}
+
+static HDI_INLINE void hdi_u31x4_raise(uint32_t *a, const uint32_t *b)
+{
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)a);
+    __m128i y = _mm_loadu_si128((const __m128i *)(const void *)b);
+    __m128i less = _mm_cmpgt_epi32(y, x);
+    _mm_storeu_si128((__m128i *)(void *)a, _mm_or_si128(_mm_and_si128(less, y), _mm_andnot_si128(less, x)));
 }
 
 #else
@@ -221,6 +238,17 @@ static inline hdi_i16x8 hdi_i16_spread_largest(hdi_i16x8 a)
 }
 
 #undef HDI_EACH_LANE
+
+static inline bool hdi_u31x4_exceeds(const uint32_t *a, const uint32_t *b)
+{
+    return a[0] > b[0] || a[1] > b[1] || a[2] > b[2] || a[3] > b[3];
+}
+
+static inline void hdi_u31x4_raise(uint32_t *a, const uint32_t *b)
+{
+    for (int k = 0; k < 4; k++)
+        a[k] = b[k] > a[k] ? b[k] : a[k];
+}
 
 #endif
 

@@ -69,3 +69,22 @@ Test(simd, lanes_are_what_one_number_at_a_time_is)
         cr_expect_eq(hdi_i16_bits(mask), bits);
     }
 }
+
+Test(simd, four_numbers_are_what_one_at_a_time_is)
+{
+    static const uint32_t edges[] = {0, 1, 2, INT32_MAX - 1, INT32_MAX};
+    uint64_t random = hdt_seed();
+    for (int i = 0; i < 2000; i++) {
+        uint32_t a[4], b[4], raised[4];
+        bool exceeds = false;
+        for (int k = 0; k < 4; k++) {
+            a[k] = raised[k] = edges[hdt_below(&random, 5)];
+            b[k] = hdt_below(&random, 4) ? a[k] : edges[hdt_below(&random, 5)];
+            exceeds |= a[k] > b[k];
+        }
+        cr_expect_eq(hdi_u31x4_exceeds(a, b), exceeds);
+        hdi_u31x4_raise(raised, b);
+        for (int k = 0; k < 4; k++)
+            cr_expect_eq(raised[k], a[k] > b[k] ? a[k] : b[k], "lane %d", k);
+    }
+}
