@@ -1,461 +1,466 @@
-#include "schedule_list.h"
-
 #include <math.h>
 #include <string.h>
 
-/* List: order and queue of each pass for several GPU queues, by list scheduling (Graham) in a window of ranks over a
- * simulated time: the pass and queue with the earliest start; ties go to the longest path to the end. A pass that needs
- * a barrier behind the newest group of its queue starts later by the time that draining the queue costs, so that passes
- * gather into groups.
- *
- * A hand-off costs its price where a queue waits for what it does not know to have finished, so a queue first does what
- * it can do without waiting. Of passes that wait and could start at once, the one that waits for the newest slots comes
- * first: its wait covers those of the others. Where another queue has nothing to do, groups count for nothing: the
- * longest path feeds it.
- *
- * Of all that a pass depends on, what counts of each queue is the newest: it finished last there, and knows all that
- * those before it knew. So an edge costs a store.
- *
- * O(passes * window * queues + uses + edges), mostly far from it. Serial, but for regions: each begins as if no queue
- * had anything to do, and waits of its first slots (schedule.c) make what earlier ones have closed free for all. */
+#include "schedule.h"
 
-typedef struct place {
+/* List: order and queue of each pass for several GPU queues, by list scheduling (Graham) over a simulated time: of the
+ * ready passes in a window of ranks, the pass and the queue with the earliest start; ties go to the longest path to the
+ * end. A pass that needs a barrier behind the newest group of its queue starts later by the time that draining the
+ * queue costs, so passes gather into groups; that time is free while another queue has nothing to do. A pass that
+ * depends on slots of another queue which its queue does not know to have finished starts later by the price of a
+ * hand-off, so a queue first does what it can do without waiting. Of passes that wait and could start at once, the one
+ * that waits for the newest slots comes first: its wait covers the others.
+ *
+ * Of all that a pass depends on, the newest slot of each queue counts: it finished last there, and knows all that
+ * earlier slots knew. So an edge costs a store.
+ *
+ * Memory has a cap as in schedule_groups.c. Bytes that were closed on another queue serve only a queue that knows that
+ * they are free; a pass that needs other bytes waits for the slots that closed them, and that wait becomes an edge of
+ * the plan. So the packing finds what the cap promised.
+ *
+ * O(passes * LOOK * queues + uses + edges). Serial, but for regions. */
+
+enum { LOOK = 24, LOOK_CLOSED = 32 }; /* ready passes of a lane and closed resources of a queue that are looked at */
+#define NEVER 1e300
+
+/* A closed resource, and those of its bytes that no pass took over. */
+typedef struct list_closing {
+    int64_t left;
+    uint32_t res;
+} list_closing;
+
+typedef struct list_queue {
+    double free_at;
+    uint32_t index;
+    uint32_t group;                 /* 1 + the slots before its newest barrier: later slots are in one group */
+    list_closing *begin, *end;      /* closed there; before begin all bytes are taken over */
+    uint32_t knows[HD_MAX_QUEUES];  /* clock: what has finished before its next pass */
+} list_queue;
+
+/* Passes that can be scheduled: their keys, ascending. */
+typedef struct list_ready {
+    uint32_t queue_count, count;
+    uint32_t home; /* a bit for each queue that is there for these passes */
+    list_queue *queue[HD_MAX_QUEUES];
+    float foreign[HD_MAX_QUEUES]; /* 1: of another kind than the passes are of; else 0 */
+    uint64_t *key;
+} list_ready;
+
+enum { RANK_LEFT, RANK_WAITS, RANK_TAKEN }; /* waits: it is ready, and in no lane yet */
+
+typedef struct list_work {
+    const hdi_sched *s;
+    hdi_list l;
+    hdi_list_rules rules;
+    hdi_schedule *out;
+    hdi_room room;
+    double drain_us; /* what a barrier costs: nothing while another queue has nothing to do */
+    int64_t fresh; /* bytes under the cap that no pass has had yet */
+    int64_t small_bytes; /* not worth waiting for consumers */
+    uint32_t slots, queue_count, words, waiting_count, edge_capacity;
+    uint32_t homes; /* of all lanes */
+    list_queue queue[HD_MAX_QUEUES];
+    list_ready lane[HDI_MOST_LANES];
+    uint8_t *state; /* by rank, with as many behind the last as a window has */
+} list_work;
+
+typedef struct list_choice {
     double start;
-    hdi_list_queue *queue;
-} place;
+    uint32_t rank; /* HDI_NONE: no pass */
+    list_queue *queue;
+} list_choice;
 
-typedef struct choice {
-    hdi_list_node *node; /* null: none */
-    double start;
-    hdi_list_queue *queue;
-} choice;
-
-static HDI_INLINE bool comes_before(const choice *a, const choice *b)
+static HDI_INLINE uint32_t *pred_of(const list_work *w, uint32_t rank)
 {
-    return a->start < b->start || (a->start <= b->start && b->node && a->node->key < b->node->key);
+    return &w->l.pred[(size_t)rank * w->words];
 }
 
-static HDI_INLINE hdi_list_node *node_at(const hdi_list_work *w, uint32_t rank)
+/* Whether a clock knows all that another one does. */
+static HDI_INLINE bool covers(const list_work *w, const uint32_t *clock, const uint32_t *other)
 {
-    return &w->l.node[w->s->rank_pass[rank] - w->s->pass_begin];
-}
-static HDI_INLINE hdi_list_node *node_of(const hdi_list_work *w, uint64_t key)
-{
-    return &w->l.node[(uint32_t)key];
-}
-static HDI_INLINE uint32_t *pred_of(const hdi_list_work *w, const hdi_list_node *v)
-{
-    return &w->l.pred[(size_t)(uint32_t)v->key * w->queue_count];
-}
-
-/* ---- candidates ---- */
-
-/* Whether a pass depends on what a queue does not know to have finished: it waits for another queue there. */
-static HDI_INLINE bool needs_wait(const hdi_list_work *w, const uint32_t *pred, const hdi_list_queue *q)
-{
-    return !hdi_list_covers(q->knows, pred, w->queue_count);
-}
-
-static HDI_INLINE bool needs_barrier(const uint32_t *pred, const hdi_list_queue *q)
-{
-    return pred[q->index] > q->group;
-}
-
-static void insert(hdi_list_work *w, hdi_list_node *v)
-{
-    hdi_list_ready *l = &w->lane[v->lane];
-    const uint32_t *pred = pred_of(w, v);
-    v->waits = v->drains = 0;
-    for (uint32_t i = 0; i < l->queue_count; i++) {
-        const hdi_list_queue *q = l->queue[i];
-        v->waits |= (uint16_t)(needs_wait(w, pred, q) << q->index);
-        v->drains |= (uint16_t)(needs_barrier(pred, q) << q->index);
+    for (uint32_t q = 0; q < w->words; q += 4) {
+        if (hdi_u31x4_exceeds(other + q, clock + q))
+            return false;
     }
-    uint32_t at = l->count++;
-    for (; at > 0 && l->key[at - 1] > v->key; at--)
-        l->key[at] = l->key[at - 1];
-    l->key[at] = v->key;
-    w->open_lanes |= 1u << v->lane;
+    return true;
 }
 
-static void leave(hdi_list_work *w, const hdi_list_node *v)
+/* A clock learns of slots that are waited for: all that was known when they had finished. */
+static void learn(const list_work *w, uint32_t *clock, const uint32_t *slots)
 {
-    hdi_list_ready *l = &w->lane[v->lane];
+    for (uint32_t q = 0; q < w->queue_count; q++) {
+        if (slots[q] > clock[q])
+            hdi_clock_raise(clock, &w->l.clock[(size_t)slots[q] * w->words], w->words);
+    }
+}
+
+/* ---- memory ---- */
+
+static const uint32_t *users_of(const list_work *w, const list_closing *c)
+{
+    return &w->s->res_last_slots[(size_t)c->res * w->words];
+}
+
+static const list_closing *look_end(const list_queue *q)
+{
+    return q->end - q->begin < LOOK_CLOSED ? q->end : q->begin + LOOK_CLOSED;
+}
+
+/* How many of `bytes` are left when closed resources serve that a clock knows to be free: those of its own queue first,
+ * which others know last. take: they are taken over. */
+static int64_t claim_known(list_work *w, const list_queue *own, int64_t bytes, const uint32_t *clock, bool take)
+{
+    for (uint32_t i = 0; bytes > 0 && i < w->queue_count; i++) {
+        list_queue *q = &w->queue[i == 0 ? own->index : i - (i <= own->index)];
+        while (q->begin != q->end && q->begin->left == 0)
+            q->begin++;
+        const list_closing *end = look_end(q);
+        for (list_closing *at = q->begin; at != end && bytes > 0; at++) {
+            int64_t left = at->left;
+            if (left == 0 || !covers(w, clock, users_of(w, at)))
+                continue;
+            at->left -= !take ? 0 : left < bytes ? left : bytes;
+            bytes = left < bytes ? bytes - left : 0;
+        }
+    }
+    return bytes;
+}
+
+/* Of the closed resources that a clock does not know to be free, the one that is free first; null: there is none. */
+static list_closing *find_free(const list_work *w, const list_queue *own, const uint32_t *clock, double *time)
+{
+    list_closing *best = NULL;
+    for (uint32_t q = 0; q < w->queue_count; q++) {
+        list_closing *at = w->queue[q].begin;
+        const list_closing *end = look_end(&w->queue[q]);
+        while (at != end && (at->left == 0 || covers(w, clock, users_of(w, at))))
+            at++;
+        double free_at = 0.0;
+        for (uint32_t user = 0; at != end && user < w->queue_count; user++) {
+            double done = w->l.finish[users_of(w, at)[user]] + (user == own->index ? 0.0 : w->rules.handoff_us);
+            free_at = done > free_at ? done : free_at;
+        }
+        if (at != end && (!best || free_at < *time)) {
+            best = at;
+            *time = free_at;
+        }
+    }
+    return best;
+}
+
+/* Waits for bytes that were closed elsewhere: the clock rises to what is waited for. Returns when that is, `start` at
+ * the earliest, or NEVER: not enough was closed. */
+static double wait_for_bytes(const list_work *w, const list_queue *own, int64_t bytes, uint32_t *clock, double start,
+                             bool take)
+{
+    while (bytes > 0) {
+        double time = 0.0;
+        list_closing *c = find_free(w, own, clock, &time);
+        if (!c)
+            return NEVER;
+        hdi_clock_raise(clock, users_of(w, c), w->words);
+        start = time > start ? time : start;
+        int64_t part = c->left < bytes ? c->left : bytes;
+        c->left -= take ? part : 0;
+        bytes -= part;
+    }
+    return start;
+}
+
+/* When a pass that could start at c->start has its bytes on the queue; NEVER: it has no room. */
+static double find_start(list_work *w, const list_choice *c)
+{
+    int64_t bytes = hdi_sched_bytes(w->s, c->rank);
+    uint32_t clock[HD_MAX_QUEUES];
+    if (bytes == 0)
+        return c->start;
+    if (c->rank != w->room.oldest && !hdi_room_fits(&w->room, c->rank, bytes))
+        return NEVER;
+    if (bytes <= w->fresh)
+        return c->start;
+    memcpy(clock, c->queue->knows, w->words * sizeof(*clock));
+    learn(w, clock, pred_of(w, c->rank));
+    bytes = claim_known(w, c->queue, bytes - (w->fresh > 0 ? w->fresh : 0), clock, false);
+    return bytes <= 0 ? c->start : wait_for_bytes(w, c->queue, bytes, clock, c->start, false);
+}
+
+/* Takes bytes for a slot. Waits become edges; the queue learns what they cover. Whether there are any. */
+static bool take_bytes(list_work *w, list_queue *q, int64_t bytes, uint32_t slot)
+{
+    uint32_t before[HD_MAX_QUEUES];
+    hdi_schedule *out = w->out;
+    int64_t left = claim_known(w, q, bytes, q->knows, true);
+    int64_t fresh = w->fresh < 0 ? 0 : w->fresh < left ? w->fresh : left;
+    w->fresh -= fresh;
+    if (left <= fresh)
+        return false;
+    memcpy(before, q->knows, sizeof(before));
+    if (wait_for_bytes(w, q, left - fresh, q->knows, 0.0, true) >= NEVER)
+        w->fresh = 0; /* forced: more than the cap */
+    for (uint32_t other = 0; other < w->queue_count; other++) {
+        if (other == q->index || q->knows[other] == before[other])
+            continue;
+        if (!hdi_arena_grow(w->s->arena, &out->edge, &w->edge_capacity, out->edge_count, out->edge_count + 1,
+                            sizeof(*out->edge)))
+            break;
+        out->edge[out->edge_count++] = (hdi_edge){q->knows[other] - 1, slot};
+    }
+    return true;
+}
+
+/* ---- ready passes ---- */
+
+static void insert(list_work *w, uint32_t rank)
+{
+    const uint64_t key = w->l.node[rank].key;
+    list_ready *l = &w->lane[w->l.node[rank].lane];
+    uint32_t at = l->count++;
+    for (; at > 0 && l->key[at - 1] > key; at--)
+        l->key[at] = l->key[at - 1];
+    l->key[at] = key;
+}
+
+static void leave(list_work *w, uint32_t rank)
+{
+    list_ready *l = &w->lane[w->l.node[rank].lane];
     uint32_t at = 0;
-    while (l->key[at] != v->key)
+    while (l->key[at] != w->l.node[rank].key)
         at++;
     for (l->count--; at < l->count; at++)
         l->key[at] = l->key[at + 1];
-    w->open_lanes &= ~((uint32_t)(l->count == 0) << v->lane);
 }
 
-/* A queue has waited, or begun a group: fewer passes do so on it now. */
-static void look_again(const hdi_list_work *w, const hdi_list_queue *q)
+/* Whether a ready pass may be scheduled: in the window, and not too early where its consumers wait anyway. */
+static HDI_INLINE bool is_due(const list_work *w, uint32_t rank)
 {
-    const uint32_t bit = 1u << q->index;
-    for (uint32_t open = w->open_lanes; open; open &= open - 1) {
-        const hdi_list_ready *l = &w->lane[__builtin_ctz(open)];
-        for (uint32_t i = 0; i < l->count; i++) {
-            hdi_list_node *v = node_of(w, l->key[i]);
-            const uint32_t *pred = pred_of(w, v);
-            if (v->waits & bit && !needs_wait(w, pred, q))
-                v->waits &= (uint16_t)~bit;
-            if (v->drains & bit && !needs_barrier(pred, q))
-                v->drains &= (uint16_t)~bit;
-        }
-    }
+    bool waits = w->l.node[rank].patient && hdi_sched_bytes(w->s, rank) > w->small_bytes;
+    return rank - w->room.oldest < (waits ? w->rules.patience + 1 : w->rules.window);
 }
 
-/* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
-static HDI_INLINE bool is_due(const hdi_list_work *w, const hdi_list_node *v)
+static void make_ready(list_work *w, uint32_t rank)
 {
-    bool waits = v->flags & HDI_NODE_PATIENT && v->bytes > w->small_bytes;
-    return v->rank - w->oldest < (waits ? w->patience + 1 : w->window);
-}
-
-static HDI_INLINE void admit(hdi_list_work *w, uint32_t rank)
-{
-    if (w->l.state[rank] != HDI_RANK_WAITS || !is_due(w, node_at(w, rank)))
-        return;
-    w->l.state[rank] = HDI_RANK_LEFT;
-    w->waiting_count--;
-    insert(w, node_at(w, rank));
-}
-
-/* What a pass that shares resources with others would open. Who finds all of them open never opens any. Returns the one
- * that it would open; HDI_NONE: several, or none. */
-static uint32_t look_at_shared(const hdi_list_work *w, hdi_list_node *v)
-{
-    const hdi_decl *decl = w->s->decl;
-    const uint32_t *use = &decl->pass_use_begin[(uint32_t)v->key + w->s->pass_begin];
-    uint32_t count = 0, only = HDI_NONE;
-    int64_t bytes = w->l.alone[(uint32_t)v->key];
-    for (uint32_t u = use[0], end = use[1]; u < end; u++) {
-        const hdi_sched_res *res = &w->s->res[decl->use_res[u]];
-        if (!hdi_list_shares(w->s, res) || res->open)
-            continue;
-        bytes += (int64_t)res->bytes;
-        only = count++ && only != decl->use_res[u] ? HDI_NONE : decl->use_res[u];
-    }
-    v->bytes = bytes;
-    v->flags = (uint8_t)((v->flags & ~HDI_NODE_OPENS) | (count ? HDI_NODE_OPENS : 0));
-    return only;
-}
-
-static void make_ready(hdi_list_work *w, hdi_list_node *v)
-{
-    if (v->flags & HDI_NODE_SHARED) {
-        uint32_t res = look_at_shared(w, v);
-        if (v->flags & HDI_NODE_OPENS)
-            w->l.opener[w->opener_count++] = (hdi_list_opener){(uint32_t)v->key, res};
-    }
-    if (is_due(w, v)) {
-        insert(w, v);
+    if (is_due(w, rank)) {
+        insert(w, rank);
     } else {
-        w->l.state[v->rank] = HDI_RANK_WAITS;
+        w->state[rank] = RANK_WAITS;
         w->waiting_count++;
     }
 }
 
-/* ---- where and when ---- */
-
-/* When a pass can start on a queue, but for what it opens. */
-static HDI_INLINE double start_on(const hdi_list_work *w, const hdi_list_node *v, const hdi_list_queue *q)
+static HDI_INLINE void admit(list_work *w, uint32_t rank)
 {
-    double start = v->ready > q->free_at ? v->ready : q->free_at;
-    return start + w->drain_us[v->drains >> q->index & 1] + w->wait_us[v->waits >> q->index & 1];
+    if (w->state[rank] != RANK_WAITS || !is_due(w, rank))
+        return;
+    w->state[rank] = RANK_LEFT;
+    w->waiting_count--;
+    insert(w, rank);
 }
 
-/* Another kind's queue has its own to do: there a pass must start clearly earlier. */
-static HDI_INLINE place best_place(const hdi_list_work *w, const hdi_list_ready *l, const hdi_list_node *v)
+/* ---- choosing ---- */
+
+static HDI_INLINE bool needs_barrier(const list_work *w, uint32_t rank, const list_queue *q)
 {
-    place best = {start_on(w, v, l->queue[0]), l->queue[0]};
-    double least = best.start + (double)(v->bias * l->foreign[0]);
-    for (uint32_t i = 1; i < l->queue_count; i++) {
-        double start = start_on(w, v, l->queue[i]), biased = start + (double)(v->bias * l->foreign[i]);
+    return pred_of(w, rank)[q->index] > q->group;
+}
+
+static HDI_INLINE bool needs_wait(const list_work *w, uint32_t rank, const list_queue *q)
+{
+    return !covers(w, q->knows, pred_of(w, rank));
+}
+
+/* The queue for a pass, and its start there, memory aside. A queue of another kind has its own passes to run: there a
+ * pass must start clearly earlier. */
+static HDI_INLINE list_choice find_queue(const list_work *w, const list_ready *l, uint32_t rank)
+{
+    const hdi_list_node *v = &w->l.node[rank];
+    list_choice best = {NEVER, rank, l->queue[0]};
+    double least = INFINITY;
+    for (uint32_t i = 0; i < l->queue_count; i++) {
+        list_queue *q = l->queue[i];
+        double start = v->ready > q->free_at ? v->ready : q->free_at;
+        start += needs_barrier(w, rank, q) ? w->drain_us : 0.0;
+        start += needs_wait(w, rank, q) ? w->rules.handoff_us : 0.0;
+        double biased = start + (double)(v->bias * l->foreign[i]);
         if (biased < least) {
-            best = (place){start, l->queue[i]};
+            best.start = start;
+            best.queue = q;
             least = biased;
         }
     }
     return best;
 }
 
-/* For a pass that opens more than is fresh: the first queue counts, once the pass has its bytes there. */
-static place claim_best_place(const hdi_list_work *w, const hdi_list_ready *l, const hdi_list_node *v)
+/* Ties of the start go to the longest path to the end. */
+static HDI_INLINE bool comes_before(const list_work *w, const list_choice *a, const list_choice *b)
 {
-    double start[HD_MAX_QUEUES];
-    uint32_t claimed = 0;
-    for (uint32_t i = 0; i < l->queue_count; i++)
-        start[i] = start_on(w, v, l->queue[i]);
-    for (;;) {
-        uint32_t best = 0;
-        double least = INFINITY;
-        for (uint32_t i = 0; i < l->queue_count; i++) {
-            double biased = start[i] + (double)(v->bias * l->foreign[i]);
-            best = biased < least ? i : best;
-            least = biased < least ? biased : least;
-        }
-        if (claimed >> best & 1)
-            return (place){start[best], l->queue[best]};
-        claimed |= 1u << best;
-        start[best] = hdi_list_claim(w, pred_of(w, v), l->queue[best], v->bytes, start[best]);
-    }
+    return a->start < b->start ||
+           (a->start <= b->start && (b->rank == HDI_NONE || w->l.node[a->rank].key < w->l.node[b->rank].key));
 }
 
-/* Where a pass goes, and when, with the memory that it needs; HDI_NEVER: it finds no room. p: when without. */
-static HDI_INLINE place place_first(hdi_list_work *w, hdi_list_node *v, place p)
+/* The pass that seems to start first, memory aside, of those that come behind `after` (rank HDI_NONE: of all). */
+static list_choice find_first(const list_work *w, const list_choice *after)
 {
-    if (v->bytes == 0)
-        return p;
-    if (v->rank != w->oldest && !hdi_list_has_room(w, v->rank, v->bytes))
-        return (place){HDI_NEVER, NULL};
-    return v->bytes <= w->fresh ? p : claim_best_place(w, &w->lane[v->lane], v);
-}
-
-/* ---- choosing ---- */
-
-/* The pass that seems to start first, memory aside. */
-static choice find_first(const hdi_list_work *w)
-{
-    choice best = {NULL, HDI_NEVER, NULL};
-    for (uint32_t open = w->open_lanes; open; open &= open - 1) {
-        const hdi_list_ready *l = &w->lane[__builtin_ctz(open)];
+    list_choice best = {NEVER, HDI_NONE, NULL};
+    for (uint32_t k = 0; k < w->l.lane_count; k++) {
+        const list_ready *l = &w->lane[k];
         double free_at = l->queue[0]->free_at;
         for (uint32_t i = 1; i < l->queue_count; i++)
             free_at = l->queue[i]->free_at < free_at ? l->queue[i]->free_at : free_at;
-        for (uint32_t i = 0; i < l->count; i++) {
-            choice c = {node_of(w, l->key[i]), free_at, NULL};
-            if (!comes_before(&c, &best))
+        for (uint32_t i = 0, count = l->count < LOOK ? l->count : LOOK; i < count; i++) {
+            const uint32_t rank = (uint32_t)l->key[i];
+            list_choice earliest = {free_at, rank, NULL};
+            if (!comes_before(w, &earliest, &best))
                 break; /* nor do those behind it */
-            hdi_list_node *v = c.node;
-            c.start = v->ready > free_at ? v->ready : free_at;
-            if (!comes_before(&c, &best))
+            earliest.start = w->l.node[rank].ready > free_at ? w->l.node[rank].ready : free_at;
+            if (!comes_before(w, &earliest, &best))
                 continue;
-            place p = best_place(w, l, v);
-            c.start = p.start;
-            c.queue = p.queue;
-            if (comes_before(&c, &best))
+            const list_choice c = find_queue(w, l, rank);
+            if (comes_before(w, &c, &best) && (after->rank == HDI_NONE || comes_before(w, after, &c)))
                 best = c;
         }
     }
     return best;
 }
 
-/* The one that seems to be first may have its memory later, or none: whoever may come before it is placed. */
-static choice choose(hdi_list_work *w)
+/* The pass that seems to be first may have its memory later, or no room: each pass that may come before it is tried. */
+static list_choice choose(list_work *w)
 {
-    choice best = {NULL, HDI_NEVER, NULL}, seemed = find_first(w);
-    uint32_t count = 0;
-    while (seemed.node && (!best.node || comes_before(&seemed, &best))) {
-        place p = place_first(w, seemed.node, (place){seemed.start, seemed.queue});
-        choice placed = {seemed.node, p.start, p.queue};
-        if (p.queue && p.start < HDI_NEVER && (!best.node || comes_before(&placed, &best)))
+    list_choice best = {NEVER, HDI_NONE, NULL}, seemed = find_first(w, &best);
+    while (seemed.rank != HDI_NONE && comes_before(w, &seemed, &best)) {
+        const list_choice placed = {find_start(w, &seemed), seemed.rank, seemed.queue};
+        if (placed.start < NEVER && comes_before(w, &placed, &best))
             best = placed;
-        if (p.start <= seemed.start)
+        if (placed.start <= seemed.start)
             break;
-        w->late[count++] = (hdi_list_late){seemed.node, seemed.node->ready};
-        seemed.node->ready = INFINITY;
-        seemed = find_first(w);
+        seemed = find_first(w, &seemed);
     }
-    while (count-- > 0)
-        w->late[count].node->ready = w->late[count].ready;
     return best;
 }
 
-/* Nothing fits: the oldest goes on all the same. */
-static choice force(hdi_list_work *w)
+/* No pass fits: the oldest is scheduled all the same. */
+static list_choice force_oldest(list_work *w)
 {
-    hdi_list_node *v = node_at(w, w->oldest);
-    if (w->l.state[w->oldest] == HDI_RANK_WAITS) {
-        insert(w, v);
+    const uint32_t rank = w->room.oldest;
+    if (w->state[rank] == RANK_WAITS) {
+        insert(w, rank);
         w->waiting_count--;
-        w->l.state[w->oldest] = HDI_RANK_LEFT;
+        w->state[rank] = RANK_LEFT;
     }
-    place p = best_place(w, &w->lane[v->lane], v);
-    return (choice){v, p.start, p.queue};
+    return find_queue(w, &w->lane[w->l.node[rank].lane], rank);
 }
 
-/* In place of a pass that waits for other queues, one that could start there as early and waits for all that it does
- * and more: then those between need no waits of their own. */
-static choice find_widest(hdi_list_work *w, choice c)
+/* In place of a pass that waits for other queues, a pass that could start there as early and waits for all that the
+ * first one does and more: then the passes between need no waits of their own. */
+static list_choice find_widest(list_work *w, list_choice c)
 {
-    uint32_t most[HD_MAX_QUEUES], more[HD_MAX_QUEUES], queues = w->queue_count;
-    size_t bytes = queues * sizeof(*most);
-    memcpy(most, c.queue->knows, bytes);
-    hdi_list_raise(most, pred_of(w, c.node), queues);
-    for (uint32_t open = w->open_lanes; open; open &= open - 1) {
-        const hdi_list_ready *l = &w->lane[__builtin_ctz(open)];
-        for (uint32_t i = 0; i < l->count; i++) {
-            hdi_list_node *v = node_of(w, l->key[i]);
-            const uint32_t *pred = pred_of(w, v);
-            if (v->ready > c.start || hdi_list_covers(most, pred, queues))
+    uint32_t most[HD_MAX_QUEUES], more[HD_MAX_QUEUES];
+    memcpy(most, c.queue->knows, sizeof(most));
+    hdi_clock_raise(most, pred_of(w, c.rank), w->words);
+    for (uint32_t k = 0; k < w->l.lane_count; k++) {
+        const list_ready *l = &w->lane[k];
+        for (uint32_t i = 0, count = l->count < LOOK ? l->count : LOOK; i < count; i++) {
+            const uint32_t rank = (uint32_t)l->key[i], *pred = pred_of(w, rank);
+            if (w->l.node[rank].ready > c.start || covers(w, most, pred))
                 continue;
-            memcpy(more, c.queue->knows, bytes);
-            hdi_list_raise(more, pred, queues);
-            if (!hdi_list_covers(more, most, queues))
+            memcpy(more, c.queue->knows, sizeof(more));
+            hdi_clock_raise(more, pred, w->words);
+            if (!covers(w, more, most))
                 continue;
-            place p = best_place(w, l, v);
-            if (p.queue == c.queue && p.start <= c.start)
-                p = place_first(w, v, p);
-            if (p.queue != c.queue || p.start > c.start)
+            const list_choice other = find_queue(w, l, rank);
+            if (other.queue != c.queue || other.start > c.start || find_start(w, &other) > c.start)
                 continue;
-            c = (choice){v, p.start, p.queue};
-            memcpy(most, more, bytes);
+            c = other;
+            memcpy(most, more, sizeof(most));
         }
     }
     return c;
 }
 
-/* Whether a queue has nothing to do before another one is done that has. */
-static bool is_starved(const hdi_list_work *w)
-{
-    uint32_t fed = 0;
-    double last = 0.0;
-    for (uint32_t open = w->open_lanes; open; open &= open - 1)
-        fed |= w->lane[__builtin_ctz(open)].home;
-    if (!(w->homes & ~fed))
-        return false;
-    for (uint32_t left = fed; left; left &= left - 1) {
-        const hdi_list_queue *q = &w->queue[__builtin_ctz(left)];
-        last = q->free_at > last ? q->free_at : last;
-    }
-    for (uint32_t left = w->homes & ~fed; left; left &= left - 1) {
-        if (w->queue[__builtin_ctz(left)].free_at < last)
-            return true;
-    }
-    return false;
-}
+/* ---- scheduling a pass ---- */
 
-/* ---- taking ---- */
-
-/* Of resources that several might open; whoever waits to do so opens less now. */
-static void open_shared(hdi_list_work *w, const hdi_list_node *taken)
+/* Closes what the pass uses and no pass is left to use. */
+static void close_uses(list_work *w, uint32_t rank, list_queue *q)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use = &s->decl->pass_use_begin[(uint32_t)taken->key + s->pass_begin];
-    hdi_list_opener *opener = w->l.opener;
-    uint32_t kept = 0;
-    for (uint32_t u = use[0]; u < use[1]; u++) {
-        hdi_sched_res *res = &s->res[s->decl->use_res[u]];
-        if (!hdi_list_shares(s, res) || res->open)
-            continue;
-        if (res->first - s->rank_begin > w->oldest)
-            hdi_list_add_alive(w, res->first - s->rank_begin, (int64_t)res->bytes, false);
-        res->open = true;
-    }
-    for (uint32_t i = 0; i < w->opener_count; i++) {
-        hdi_list_opener o = opener[i];
-        hdi_list_node *v = &w->l.node[o.place];
-        if (v == taken)
-            continue;
-        if (o.res == HDI_NONE || s->res[o.res].open) {
-            o.res = look_at_shared(w, v);
-            admit(w, v->rank);
-        }
-        opener[kept] = o;
-        kept += (v->flags & HDI_NODE_OPENS) != 0;
-    }
-    w->opener_count = kept;
-}
-
-/* What a pass uses, and nobody else any more, is closed. */
-static void close_uses(hdi_list_work *w, uint32_t pass, hdi_list_queue *q)
-{
-    const hdi_sched *s = w->s;
-    const uint32_t *use_res = s->decl->use_res, *use = &s->decl->pass_use_begin[pass];
+    const uint32_t *use_res = s->decl->use_res, *use = &s->decl->pass_use_begin[s->rank_pass[rank]];
     for (size_t u = use[0], end = use[1]; u < end; u++) {
-        uint32_t r = use_res[u];
+        const uint32_t r = use_res[u];
         hdi_sched_res *res = &s->res[r];
-        if (!hdi_sched_has(s, res->last)) { /* a later region closes it, or it has no bytes */
-            if (s->alone) /* else workers of other regions count as well, and nothing reads it */
-                res->left--;
+        if (!hdi_sched_has(s, res->last)) /* a later region closes it, or it has no bytes */
             continue;
-        }
-        s->res_last_slots[(size_t)r * w->queue_count + q->index] = w->slots;
+        s->res_last_slots[(size_t)r * w->words + q->index] = w->slots;
         if (--res->left)
             continue;
-        *q->end++ = (hdi_list_closing){(int64_t)res->bytes, r};
-        hdi_list_add_alive(w, res->last - s->rank_begin + 1, -(int64_t)res->bytes, true);
+        *q->end++ = (list_closing){(int64_t)res->bytes, r};
+        hdi_room_add(&w->room, res->last - s->rank_begin + 1, -(int64_t)res->bytes);
     }
 }
 
-/* The oldest was taken: past all that were. */
-static void move_on(hdi_list_work *w)
+static void move_oldest(list_work *w)
 {
-    uint32_t oldest = w->oldest;
-    int64_t alive = w->alive;
-    do {
-        alive += w->l.alive_step[++oldest];
+    uint32_t rank = w->room.oldest;
+    while (w->state[rank] == RANK_TAKEN) {
+        hdi_room_move(&w->room);
+        rank++;
         if (w->waiting_count) {
-            w->oldest = oldest;
-            admit(w, oldest + w->window - 1);
-            admit(w, oldest + w->patience);
+            admit(w, rank + w->rules.window - 1);
+            admit(w, rank + w->rules.patience);
         }
-    } while (w->l.state[oldest] == HDI_RANK_TAKEN);
-    hdi_list_move_room(w, oldest, alive);
+    }
 }
 
-/* Passes that depend on one that was taken. */
-static void release(hdi_list_work *w, uint32_t pass, const hdi_list_queue *q)
+/* The passes that depend on the one that was scheduled. */
+static void release(list_work *w, uint32_t rank, const list_queue *q)
 {
-    const hdi_depends *depends = w->s->depends;
-    uint32_t pass_begin = w->s->pass_begin, count = w->s->pass_end - pass_begin;
+    const hdi_sched *s = w->s;
+    const hdi_depends *depends = s->depends;
+    const uint32_t pass = s->rank_pass[rank];
     for (size_t e = depends->succ_begin[pass], end = depends->succ_begin[pass + 1]; e < end; e++) {
-        uint32_t next = depends->succ[e] - pass_begin;
-        if (next >= count)
+        const uint32_t next = depends->succ[e];
+        if (next >= s->pass_end)
             continue;
-        hdi_list_node *v = &w->l.node[next];
-        w->l.pred[(size_t)next * w->queue_count + q->index] = w->slots;
+        const uint32_t to = s->pass_rank[next] - s->rank_begin;
+        hdi_list_node *v = &w->l.node[to];
+        pred_of(w, to)[q->index] = w->slots;
         v->ready = q->free_at > v->ready ? q->free_at : v->ready;
-        if (--v->left == 0)
-            make_ready(w, v);
+        if (--s->pass_left[next] == 0)
+            make_ready(w, to);
     }
 }
 
-static void take(hdi_list_work *w, const choice *c)
+static void schedule_pass(list_work *w, const list_choice *c)
 {
-    hdi_list_node *v = c->node;
-    hdi_list_queue *q = c->queue;
-    const uint32_t *pred = pred_of(w, v);
-    uint32_t pass = (uint32_t)v->key + w->s->pass_begin, slot = w->slots++, rank = v->rank;
-    w->out->slot_pass[slot] = pass;
-    w->out->slot_queue[slot] = (uint8_t)q->index;
-    w->l.state[rank] = HDI_RANK_TAKEN;
+    const uint32_t rank = c->rank, slot = w->slots++;
+    const hdi_list_node *v = &w->l.node[rank];
+    list_queue *q = c->queue;
     double start = c->start;
-    bool waits = v->waits >> q->index & 1, drains = v->drains >> q->index & 1;
-    if (waits) {
-        start -= w->handoff_us;
-        start = start > v->ready + w->handoff_us ? start : v->ready + w->handoff_us;
+    if (needs_wait(w, rank, q)) { /* the price is not time that passes */
+        start -= w->rules.handoff_us;
+        start = start > v->ready + w->rules.handoff_us ? start : v->ready + w->rules.handoff_us;
     }
+    if (needs_barrier(w, rank, q))
+        q->group = slot;
+    w->out->slot_pass[slot] = w->s->rank_pass[rank];
+    w->out->slot_queue[slot] = (uint8_t)q->index;
+    w->state[rank] = RANK_TAKEN;
     q->free_at = start + (double)v->cost;
-    q->group = drains ? slot : q->group;
-    hdi_list_learn(w, q->knows, pred);
-    if (v->bytes) {
-        waits |= hdi_list_take_bytes(w, q, v->bytes, slot);
-        if (v->flags & HDI_NODE_OPENS)
-            v->bytes = w->l.alone[(uint32_t)v->key];
-        if (rank > w->oldest)
-            hdi_list_add_alive(w, rank, v->bytes, false);
-    }
+    leave(w, rank);
+    learn(w, q->knows, pred_of(w, rank));
+    int64_t bytes = hdi_room_take(&w->room, w->s, rank);
+    if (bytes)
+        take_bytes(w, q, bytes, slot);
     w->l.finish[slot + 1] = q->free_at;
     q->knows[q->index] = slot + 1;
-    for (uint32_t other = 0; other < w->queue_count; other++)
-        w->l.clock[(size_t)(slot + 1) * w->queue_count + other] = q->knows[other];
-    leave(w, v);
-    if (waits || drains)
-        look_again(w, q);
-    if (v->flags & HDI_NODE_OPENS)
-        open_shared(w, v);
-    close_uses(w, pass, q);
-    if (rank == w->oldest)
-        move_on(w);
-    release(w, pass, q);
+    memcpy(&w->l.clock[(size_t)(slot + 1) * w->words], q->knows, w->words * sizeof(q->knows[0]));
+    close_uses(w, rank, q);
+    if (rank == w->room.oldest)
+        move_oldest(w);
+    release(w, rank, q);
 }
 
 /* ---- a run ---- */
 
-static double makespan(const hdi_list_work *w)
+static double find_makespan(const list_work *w)
 {
     double us = 0.0;
     for (uint32_t q = 0; q < w->queue_count; q++)
@@ -463,110 +468,113 @@ static double makespan(const hdi_list_work *w)
     return us;
 }
 
-static inline uint32_t part_of(uint32_t kept, uint32_t part)
+/* Whether the first passes do less work in a microsecond than a run must. */
+static bool is_too_slow(const list_work *w)
 {
-    return (uint32_t)((uint64_t)kept * part / 128);
-}
-
-/* A run that is to be given up shows early: from a sixty-fourth to a sixteenth of the passes it has to come nearer and
- * nearer to the rate. */
-static bool run(hdi_list_work *w, double least_rate)
-{
-    enum { FEW = 16, FIRST_PART = 2, LAST_PART = 8 };
-    const hdi_sched *s = w->s;
-    uint32_t kept = s->kept_count, part = FIRST_PART, counted = 0;
     double work_us = 0.0;
-    while (part < LAST_PART && part_of(kept, part) < FEW)
-        part++;
-    uint32_t check = least_rate > 0.0 ? part_of(kept, part) : kept;
-    for (uint32_t i = 0; i < w->l.root_count; i++)
-        make_ready(w, &w->l.node[w->l.root[i]]);
-    for (;;) {
-        while (w->slots < check) {
-            w->drain_us[1] = is_starved(w) ? 0.0 : HDI_DRAIN_US;
-            choice c = choose(w);
-            if (!c.node)
-                c = force(w);
-            if (c.node->waits >> c.queue->index & 1)
-                c = find_widest(w, c);
-            take(w, &c);
-        }
-        if (check == kept)
-            break;
-        for (; counted < check; counted++)
-            work_us += (double)s->decl->pass_cost[w->out->slot_pass[counted]];
-        double aim = 0.8 + 0.2 * (part - FIRST_PART) / (LAST_PART - FIRST_PART);
-        if (work_us < aim * least_rate * makespan(w))
-            return false;
-        check = ++part <= LAST_PART ? part_of(kept, part) : kept;
-    }
-    w->out->makespan_us = makespan(w);
-    return !s->arena->failed;
+    for (uint32_t slot = 0; slot < w->slots; slot++)
+        work_us += (double)w->s->decl->pass_cost[w->out->slot_pass[slot]];
+    return work_us < w->rules.least_rate * find_makespan(w);
 }
 
-/* queues: those that passes run on which have the choice. */
-static void begin_lanes(hdi_list_work *w, uint32_t queues)
+/* Whether a queue has nothing to do before another queue is done that has. */
+static bool is_starved(const list_work *w)
 {
-    const hdi_queues *set = w->s->queues;
+    uint32_t fed = 0;
+    double last = 0.0;
+    for (uint32_t k = 0; k < w->l.lane_count; k++)
+        fed |= w->lane[k].count ? w->lane[k].home : 0;
+    const uint32_t hungry = w->homes & ~fed;
+    for (uint32_t left = hungry ? fed : 0; left; left &= left - 1) {
+        const list_queue *q = &w->queue[__builtin_ctz(left)];
+        last = q->free_at > last ? q->free_at : last;
+    }
+    for (uint32_t left = hungry; left; left &= left - 1) {
+        if (w->queue[__builtin_ctz(left)].free_at < last)
+            return true;
+    }
+    return false;
+}
+
+static bool run(list_work *w)
+{
+    enum { FEW = 16, FIRST_PART = 16 };
+    const uint32_t kept = w->s->kept_count;
+    const uint32_t check = kept / FIRST_PART > FEW && w->rules.least_rate > 0.0 ? kept / FIRST_PART : kept;
+    for (uint32_t i = 0; i < w->s->root_count; i++)
+        make_ready(w, w->s->root[i]);
+    while (w->slots < kept) {
+        w->drain_us = is_starved(w) ? 0.0 : HDI_DRAIN_US;
+        list_choice c = choose(w);
+        if (c.rank == HDI_NONE)
+            c = force_oldest(w);
+        if (needs_wait(w, c.rank, c.queue))
+            c = find_widest(w, c);
+        schedule_pass(w, &c);
+        if (w->slots == check && check < kept && is_too_slow(w))
+            return false;
+    }
+    w->out->makespan_us = find_makespan(w);
+    return !w->s->arena->failed;
+}
+
+static void begin_lanes(list_work *w, uint64_t *keys, size_t lane_keys)
+{
     for (uint32_t k = 0; k < w->l.lane_count; k++) {
         const hdi_list_lane *of = &w->l.lane[k];
-        hdi_list_ready *l = &w->lane[k];
-        uint32_t mask = of->queues & queues ? of->queues & queues : of->queues;
-        l->count = l->queue_count = l->home = 0;
+        list_ready *l = &w->lane[k];
+        uint32_t mask = of->queues & w->rules.queues ? of->queues & w->rules.queues : of->queues;
+        l->key = keys + k * lane_keys;
         for (; mask; mask &= mask - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(mask);
-            bool foreign = of->foreign >> q & 1;
-            l->home |= foreign || set->kind[q] >= HD_QUEUE_TRANSFER ? 0 : 1u << q;
-            l->foreign[l->queue_count] = foreign ? 1.0f : 0.0f;
+            const uint32_t q = (uint32_t)__builtin_ctz(mask);
+            l->home |= of->foreign >> q & 1 || w->s->queues->kind[q] >= HD_QUEUE_TRANSFER ? 0 : 1u << q;
+            l->foreign[l->queue_count] = of->foreign >> q & 1 ? 1.0f : 0.0f;
             l->queue[l->queue_count++] = &w->queue[q];
         }
         w->homes |= l->home;
     }
 }
 
-static bool make_work(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_list_work *w)
+static bool make_work(list_work *w, const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules,
+                      hdi_schedule *out)
 {
     enum { SMALL_PART = 64 };
-    size_t most = rules->window < s->kept_count ? rules->window : s->kept_count;
-    uint32_t queues = s->queues->count;
-    *w = (hdi_list_work){.s = s,
-                         .l = *list,
-                         .handoff_us = rules->handoff_us,
-                         .wait_us = {0.0, rules->handoff_us},
-                         .cap = (int64_t)rules->cap,
-                         .small_bytes = (int64_t)rules->cap / SMALL_PART,
-                         .window = rules->window,
-                         .patience = rules->patience,
-                         .queue_count = queues,
-                         .lane = HDI_ARENA_ARRAY(s->arena, hdi_list_ready, list->lane_count),
-                         .late = HDI_ARENA_ARRAY(s->arena, hdi_list_late, most),
-                         .fresh = (int64_t)rules->cap - s->live_bytes,
-                         .full_rank = HDI_NONE};
-    uint64_t *keys = HDI_ARENA_ARRAY(s->arena, uint64_t, most * list->lane_count);
-    if (s->arena->failed)
-        return false;
-    for (uint32_t k = 0; k < list->lane_count; k++)
-        w->lane[k].key = keys + k * most;
+    const uint32_t kept = s->kept_count, queues = s->queues->count;
+    const size_t lane_keys = rules->window < kept ? rules->window : kept;
+    *w = (list_work){.s = s,
+                     .l = *list,
+                     .rules = *rules,
+                     .out = out,
+                     .fresh = (int64_t)rules->cap - s->live_before,
+                     .small_bytes = (int64_t)rules->cap / SMALL_PART,
+                     .queue_count = queues,
+                     .words = s->clock_words,
+                     .state = HDI_ARENA_ARRAY(s->arena, uint8_t, (size_t)kept + HDI_MOST_LIST_WINDOW)};
+    uint64_t *keys = HDI_ARENA_ARRAY(s->arena, uint64_t, lane_keys * list->lane_count);
     for (uint32_t q = 0; q < queues; q++) {
         w->queue[q].index = q;
-        w->queue[q].begin = w->queue[q].end = list->closing[q];
+        w->queue[q].begin = w->queue[q].end = HDI_ARENA_ARRAY(s->arena, list_closing, s->use_count);
     }
-    w->l.finish[0] = -HDI_NEVER;
-    memset(w->l.clock, 0, queues * sizeof(*w->l.clock));
-    hdi_list_move_room(w, 0, list->alive_step[0]);
-    begin_lanes(w, rules->queues);
+    if (s->arena->failed || !hdi_room_begin(&w->room, s, rules->cap))
+        return false;
+    memset(w->state, RANK_LEFT, (size_t)kept + HDI_MOST_LIST_WINDOW);
+    memset(w->l.pred, 0, (size_t)kept * w->words * sizeof(*w->l.pred));
+    memset(w->l.clock, 0, w->words * sizeof(*w->l.clock));
+    w->l.finish[0] = -NEVER;
+    for (uint32_t rank = 0; rank < kept; rank++)
+        w->l.node[rank].ready = 0.0;
+    begin_lanes(w, keys, lane_keys);
     return true;
 }
 
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
 {
-    hdi_list_work *w = HDI_ARENA_ARRAY(s->arena, hdi_list_work, 1); /* much for the stack of a fiber */
-    *out = (hdi_schedule){.slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count),
-                          .slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count)};
-    if (s->arena->failed || !make_work(s, list, rules, w))
+    list_work *w = HDI_ARENA_ARRAY(s->arena, list_work, 1); /* much for the stack of a fiber */
+    out->slot_count = out->edge_count = 0;
+    out->edge = NULL;
+    if (!w || !make_work(w, s, list, rules, out))
         return false;
-    w->out = out;
-    bool done = run(w, rules->least_rate);
+    bool done = run(w);
     out->slot_count = w->slots;
     return done;
 }

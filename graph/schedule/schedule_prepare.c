@@ -1,16 +1,109 @@
-#include "schedule_look.h"
+#include "schedule.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
-/* What both schedulers need: ranks, who uses what when, how much each rank keeps alive, and where a long frame is cut.
- * O(uses). */
+/* What both schedulers need: ranks, the ranks between which each resource is alive, bytes alive at each rank, and where
+ * a long frame is cut. Passes and resources are walked by ranges; ranges meet in resources and in ranks, where the
+ * sums, minima and maxima that they write do not depend on the order of the writes. O(uses). */
+
+typedef struct prepare_work {
+    hdi_sched *s;
+    const uint8_t *pass_kept;
+    const hd_memory_need *need;
+    bool several; /* workers */
+    _Atomic(bool) mixed, may_copy_depth;
+} prepare_work;
+
+/* ---- queues ---- */
+
+static uint32_t kinds_of_type(uint32_t type)
+{
+    static const uint8_t by_type[] = {
+        [HD_PASS_GFX] = 1u << HD_QUEUE_GFX,
+        [HD_PASS_COMPUTE] = 1u << HD_QUEUE_GFX | 1u << HD_QUEUE_COMPUTE,
+        [HD_PASS_TRANSFER] = 1u << HD_QUEUE_GFX | 1u << HD_QUEUE_COMPUTE | 1u << HD_QUEUE_TRANSFER,
+        [HD_PASS_HOST] = 1u << HD_QUEUE_HOST,
+    };
+    return by_type[type];
+}
+
+static uint32_t kinds_of_pin(uint32_t pin)
+{
+    static const uint8_t by_pin[] = {
+        [HD_PIN_NONE] = 0,
+        [HD_PIN_GFX] = 1u << HD_QUEUE_GFX,
+        [HD_PIN_COMPUTE] = 1u << HD_QUEUE_COMPUTE,
+        [HD_PIN_TRANSFER] = 1u << HD_QUEUE_TRANSFER,
+    };
+    return by_pin[pin];
+}
+
+/* Vulkan copies and clears depth and stencil on graphics queues only, whatever the type of the pass. */
+static bool copies_depth(const hdi_decl *decl, uint32_t pass)
+{
+    const uint64_t copies = HDI_STAGE_COPY | HDI_STAGE_BLIT | HDI_STAGE_RESOLVE | HDI_STAGE_CLEAR;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t res = decl->use_res[u];
+        if (decl->access[decl->use_access[u]].stages & copies && !(decl->res_flags[res] & HDI_RES_BUFFER) &&
+            hdi_format_aspects(decl->res_info[res].format) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether some pass may do that with an image, by the usage that its uses imply; custom accesses need not imply any. */
+static bool is_copied_depth(const hdi_decl *decl, uint32_t res)
+{
+    enum { TRANSFER_SRC = 1, TRANSFER_DST = 2 }; /* VkImageUsageFlagBits */
+    bool may = (uint32_t)decl->res_state[res].word & (TRANSFER_SRC | TRANSFER_DST) ||
+               decl->access_count > HDI_ACCESS_CUSTOM_FIRST;
+    return may && !(decl->res_flags[res] & HDI_RES_BUFFER) && hdi_format_aspects(decl->res_info[res].format) != 0;
+}
+
+uint32_t hdi_sched_kinds(const hdi_sched *s, uint32_t pass)
+{
+    const hdi_decl *decl = s->decl;
+    uint32_t kinds = kinds_of_type(decl->pass_type[pass]) & s->queues->kinds;
+    uint32_t pinned = kinds & kinds_of_pin(decl->pass_pin[pass]);
+    const uint32_t gfx = 1u << HD_QUEUE_GFX;
+    if (s->may_copy_depth && !pinned && kinds & gfx && kinds != gfx && copies_depth(decl, pass))
+        return gfx;
+    return pinned ? pinned : kinds;
+}
+
+/* Queues that no pass can use would only lengthen the columns by queue. */
+void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out)
+{
+    bool several = all->gpu_count > 1 && decl->pass_count;
+    uint32_t kinds = several ? 1u << HD_QUEUE_HOST : UINT32_MAX;
+    for (uint32_t type = HD_PASS_GFX; several && type < HD_PASS_HOST; type++) {
+        if (memchr(decl->pass_type, (int)type, decl->pass_count))
+            kinds |= kinds_of_type(type);
+    }
+    *out = (hdi_queues){.host = HDI_NONE, .kinds = all->kinds & kinds};
+    for (uint32_t q = 0; q < all->count; q++) {
+        uint32_t to = out->count;
+        if (!(kinds >> all->kind[q] & 1))
+            continue;
+        out->kind[to] = all->kind[q];
+        out->number[to] = (uint8_t)q;
+        out->family[to] = all->family[q];
+        out->count++;
+        out->gpu_count += q < all->gpu_count;
+        if (q == all->host)
+            out->host = to;
+    }
+    if (out->gpu_count == 0)
+        *out = *all; /* there is always one */
+}
 
 static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t *bad_pass)
 {
     const hdi_decl *decl = s->decl;
     uint32_t bad_types = 0;
-    for (uint32_t type = HD_PASS_GFX; type < HD_PASS_HOST; type++) /* whose queue is there where it has passes */
-        bad_types |= hdi_type_kinds(type) & s->queues->kinds ? 0 : 1u << type;
+    for (uint32_t type = HD_PASS_GFX; type < HD_PASS_HOST; type++)
+        bad_types |= kinds_of_type(type) & s->queues->kinds ? 0 : 1u << type;
     for (uint32_t p = 0; bad_types && p < decl->pass_count; p++) {
         if (kept->pass_kept[p] && bad_types >> decl->pass_type[p] & 1) {
             *bad_pass = p;
@@ -20,170 +113,140 @@ static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t
     return HD_OK;
 }
 
-#define COUNTS(flags) (1 | (uint64_t)(((flags)&HDI_USE_WRITES) != 0) << 32)
-#define FOUR_COUNTS(flags) COUNTS(flags), COUNTS(flags + 1), COUNTS(flags + 2), COUNTS(flags + 3)
-const uint64_t hdi_look_counts[HDI_USE_KINDS] = {FOUR_COUNTS(0), FOUR_COUNTS(4), FOUR_COUNTS(8), FOUR_COUNTS(12)};
+/* ---- resources and ranks ---- */
 
-/* Ranks, and who uses what first and last, and how often; first and last as uses. Uses of kept passes that stand
- * together are walked as one: how many a pass has nobody could predict. */
-static void look_at_passes(const hdi_look *w)
+static void number_ranks(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    (void)part;
+    const prepare_work *w = user;
+    uint32_t rank = 0;
+    for (uint32_t p = 0; p < begin; p++)
+        rank += w->pass_kept[p];
+    for (uint32_t p = begin; p < end; p++) {
+        w->s->pass_rank[p] = rank;
+        if (w->pass_kept[p]) {
+            w->s->rank[rank] = (hdi_sched_rank){0};
+            w->s->rank_pass[rank++] = p;
+        }
+    }
+}
+
+static void begin_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    (void)part;
+    const prepare_work *w = user;
+    for (uint32_t r = begin; r < end; r++)
+        w->s->res[r] = (hdi_sched_res){.first = HDI_NONE};
+}
+
+/* Uses of a range of passes come by rank, those of other ranges at any time. */
+static HDI_INLINE void note_use(hdi_sched_res *res, uint32_t rank, uint32_t writes, bool several)
+{
+    if (!several) {
+        res->first = rank < res->first ? rank : res->first;
+        res->last = rank;
+        res->uses++;
+        res->left += writes;
+        return;
+    }
+    _Atomic(uint32_t) *first = (_Atomic(uint32_t) *)&res->first, *last = (_Atomic(uint32_t) *)&res->last;
+    uint32_t seen = atomic_load_explicit(first, memory_order_relaxed);
+    while (rank < seen &&
+           !atomic_compare_exchange_weak_explicit(first, &seen, rank, memory_order_relaxed, memory_order_relaxed)) {
+    }
+    seen = atomic_load_explicit(last, memory_order_relaxed);
+    while (rank > seen &&
+           !atomic_compare_exchange_weak_explicit(last, &seen, rank, memory_order_relaxed, memory_order_relaxed)) {
+    }
+    atomic_fetch_add_explicit((_Atomic(uint32_t) *)&res->uses, 1, memory_order_relaxed);
+    if (writes)
+        atomic_fetch_add_explicit((_Atomic(uint32_t) *)&res->left, 1, memory_order_relaxed);
+}
+
+static HDI_INLINE void note_uses_of(const prepare_work *w, uint32_t begin, uint32_t end, bool several)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
-    const uint32_t passes = decl->pass_count, *use_begin = decl->pass_use_begin, *use_res = decl->use_res;
-    const uint8_t *pass_kept = w->pass_kept, *use_flags = decl->use_flags;
-    hdi_sched_res *all = s->res;
-    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, rank = 0;
-    memset(all, 0, decl->res_count * sizeof(*all));
-    pass_rank[0] = 0; /* also without passes: resources that nothing uses are looked up there */
-    for (uint32_t p = 0; p < passes; p++) {
+    const uint32_t *use_res = decl->use_res, *use_pass = decl->use_pass, *pass_rank = s->pass_rank;
+    const uint8_t *use_flags = decl->use_flags;
+    hdi_sched_res *res = s->res;
+    for (uint32_t p = begin; p < end; p++) { /* uses of kept passes in a row are one loop */
         uint32_t first = p;
-        for (; p < passes && pass_kept[p]; p++) {
-            rank_pass[rank] = p;
-            pass_rank[p] = rank++;
-        }
-        for (size_t u = use_begin[first], end = use_begin[p]; u < end; u++)
-            hdi_look_at_use(&all[use_res[u]], use_flags[u], (uint32_t)u);
-        pass_rank[p] = rank;
+        while (p < end && w->pass_kept[p])
+            p++;
+        for (size_t u = decl->pass_use_begin[first], last = decl->pass_use_begin[p]; u < last; u++)
+            note_use(&res[use_res[u]], pass_rank[use_pass[u]], use_flags[u] / HDI_USE_WRITES & 1, several);
     }
 }
 
-/* The columns by which resources are judged: at hand, as what is written might be theirs. */
-typedef struct columns {
-    const hdi_res_state *state;
-    const hd_memory_need *need;
-    const uint8_t *flags;
-    const uint32_t *use_pass, *pass_rank;
-} columns;
-
-static HDI_INLINE columns columns_of(const hdi_look *w)
+static void note_uses(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    static const uint32_t first_pass = 0; /* in place of uses that are none, as there may be no passes either */
-    const hdi_decl *decl = w->s->decl;
-    const bool any = decl->use_count != 0;
-    return (columns){.state = decl->res_state,
-                     .need = w->sizes->need,
-                     .flags = decl->res_flags,
-                     .use_pass = any ? decl->use_pass : &first_pass,
-                     .pass_rank = w->s->pass_rank};
+    (void)part;
+    const prepare_work *w = user;
+    if (w->several)
+        note_uses_of(w, begin, end, true);
+    else
+        note_uses_of(w, begin, end, false);
 }
 
-/* The last rank of a resource; of one without uses any. */
-static HDI_INLINE uint32_t last_of(const columns *c, const hdi_sched_res *res)
+static HDI_INLINE void add_bytes(int64_t *sum, int64_t bytes, bool several)
 {
-    return c->pass_rank[c->use_pass[res->last > res->first ? res->last : res->first]];
+    if (several)
+        atomic_fetch_add_explicit((_Atomic(int64_t) *)sum, bytes, memory_order_relaxed);
+    else
+        *sum += bytes;
 }
 
-/* Its first one, in place of its first use. */
-static HDI_INLINE uint32_t first_of(const columns *c, hdi_sched_res *res)
+/* Which resources are mixed, and what the others add to their ranks. `left` counts writes until here. */
+static HDI_INLINE void judge_resources_of(prepare_work *w, uint32_t begin, uint32_t end, bool several)
 {
-    return res->first = c->pass_rank[c->use_pass[res->first]];
-}
-
-/* Then what is alive, as steps from rank to rank. */
-static void look_at_resources(hdi_look *w)
-{
+    enum { NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
     const hdi_sched *s = w->s;
-    const columns c = columns_of(w);
-    uint32_t mixed_uses = 0;
-    hdi_sched_rank *at = s->rank;
-    size_t count = s->decl->res_count;
-    memset(at, 0, ((size_t)s->kept_count + 2) * sizeof(*at));
-    for (size_t r = 0; r < count; r++) {
+    hdi_sched_rank *rank = s->rank;
+    bool mixed = false, copies = false;
+    for (uint32_t r = begin; r < end; r++) {
         hdi_sched_res *res = &s->res[r];
-        size_t last = last_of(&c, res), first = first_of(&c, res);
-        uint64_t bytes = hdi_look_bytes(&c.need[r], c.flags[r]);
-        hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
-        at[first].opens += bytes;
-        at[last + 1].live -= bytes; /* unsigned wrap is undone by the running sum */
-    }
-    w->s->mixed_uses = mixed_uses;
-}
-
-/* For one queue. more: how many uses of a rank nobody has to count.  */
-static HDI_INLINE void look_for_one(hdi_look *w, bool known)
-{
-    const hdi_sched *s = w->s;
-    const columns c = columns_of(w);
-    hdi_sched_res *all = s->res;
-    uint32_t mixed_uses = 0;
-    hdi_ask *ask = s->ask;
-    size_t count = s->decl->res_count;
-    memset(ask, 0, ((size_t)s->kept_count + 2) * sizeof(*ask)); /* without passes what nobody uses ends at the first */
-    for (size_t r = 0; r < count; r++) {
-        hdi_sched_res *res = &all[r];
-        size_t last = last_of(&c, res), first = first_of(&c, res);
-        uint64_t counts = res->counts, bytes = hdi_look_bytes(&c.need[r], c.flags[r]);
-        ask[first].opens += (int64_t)bytes;
-        ask[last + 1].step -= (int64_t)bytes;
-        if (known && HDI_LIKELY(counts == HDI_WRITE_AND_READ && first != last && bytes)) {
-            res->bytes = bytes;
-            res->last = (uint32_t)last;
-            res->left = 0;
-            res->mixed = HDI_CLOSES_LAST;
-            res->counts = 2;
-            ask[first].more++;
-            ask[last].closes += (int64_t)bytes;
-            ask[last].more++;
+        uint64_t readers = s->decl->res_state[r].word & HDI_RES_READERS;
+        uint64_t bytes = s->decl->res_flags[r] & NO_BYTES ? 0 : w->need[r].bytes;
+        uint32_t uses = res->uses, writes = res->left;
+        res->left = uses;
+        res->bytes = bytes;
+        if (HDI_UNLIKELY(readers & (readers - 1) && uses - writes > 1))
+            res->mixed |= HDI_MIXED_LAYOUTS;
+        if (bytes && writes > 1 && hdi_has_several(s->frozen, r))
+            res->mixed |= HDI_MIXED_OPENERS;
+        res->writes = (uint16_t)(writes < UINT16_MAX ? writes : UINT16_MAX);
+        mixed |= res->mixed != 0;
+        copies |= s->res_last_slots && is_copied_depth(s->decl, r);
+        if (bytes == 0 || uses == 0) {
+            res->bytes = 0;
+            res->first = res->last = HDI_NONE;
             continue;
         }
-        hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
-        if (!known)
-            continue;
-        uint32_t closes_last = hdi_look_known(res, counts, first, last);
-        ask[first].more += closes_last;
-        ask[last].more += closes_last;
+        hdi_sched_rank *at = &rank[res->first];
+        add_bytes(res->mixed & HDI_MIXED_OPENERS ? &at->shared : &at->opens, (int64_t)bytes, several);
+        add_bytes(&at->step, (int64_t)bytes, several);
+        add_bytes(&rank[res->last + 1].step, -(int64_t)bytes, several);
     }
-    w->s->mixed_uses = mixed_uses;
+    if (mixed)
+        atomic_store_explicit(&w->mixed, true, memory_order_relaxed);
+    if (copies)
+        atomic_store_explicit(&w->may_copy_depth, true, memory_order_relaxed);
 }
 
-/* How much is alive when passes run by rank. Returns the most. */
-static uint64_t find_live(const hdi_sched *s)
+static void judge_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    hdi_sched_rank *at = s->rank;
-    uint64_t live = 0, peak = 0;
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        live += at[rank].live + at[rank].opens;
-        at[rank].live = live;
-        peak = live > peak ? live : peak;
-    }
-    return peak;
+    (void)part;
+    prepare_work *w = user;
+    if (w->several)
+        judge_resources_of(w, begin, end, true);
+    else
+        judge_resources_of(w, begin, end, false);
 }
 
-/* The same for one queue, and who has uses to count: all, unless something is known. */
-static HDI_INLINE uint64_t find_live_for_one(const hdi_sched *s, bool known)
-{
-    const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
-    hdi_ask *ask = s->ask;
-    uint64_t *at = s->live, live = 0, peak = 0;
-    size_t kept = s->kept_count;
-    for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = known ? rank_pass[rank] : 0;
-        ask[rank].step += ask[rank].opens;
-        ask[rank].more = known && use_begin[p + 1] - use_begin[p] == ask[rank].more ? 0 : HDI_COUNTED;
-        live += (uint64_t)ask[rank].step;
-        at[rank] = live;
-        peak = live > peak ? live : peak;
-    }
-    return peak;
-}
+/* ---- regions ---- */
 
-static void look_at_all(hdi_look *w)
-{
-    look_at_passes(w);
-    if (w->s->rank) {
-        look_at_resources(w);
-        w->s->peak = find_live(w->s);
-    } else if (w->s->known) {
-        look_for_one(w, true);
-        w->s->peak = find_live_for_one(w->s, true);
-    } else {
-        look_for_one(w, false);
-        w->s->peak = find_live_for_one(w->s, false);
-    }
-}
-
-/* Many are so many that 16 workers have as much to do, each; none is empty. */
+/* Frames of many passes have as many regions as 16 workers share evenly; none is empty. */
 static uint32_t count_regions(uint32_t kept, uint32_t region_passes)
 {
     enum { WORKERS = 16 };
@@ -195,62 +258,184 @@ static uint32_t count_regions(uint32_t kept, uint32_t region_passes)
     return even <= kept ? even : even - WORKERS;
 }
 
-static void start_cuts(hdi_sched_cuts *cuts, uint32_t kept, const hdi_crew *crew)
+/* Regions are about equally long; each begins where the least is alive around its even place. */
+static void cut_regions(hdi_sched *s, uint32_t count, hdi_sched_cuts *cuts)
 {
-    cuts->count = count_regions(kept, crew->region_passes);
-    cuts->in_parts = crew->workers > 1;
-    for (uint32_t k = 0; k < cuts->count; k++) {
-        cuts->begin[k] = cuts->part[k] = 0;
-        cuts->base[k] = 0;
+    const uint32_t kept = s->kept_count, reach = kept / count / 8;
+    int64_t live = 0, peak = 0, least = INT64_MAX;
+    uint32_t next = 1, middle = hdi_range_begin(kept, count, 1);
+    *cuts = (hdi_sched_cuts){.count = count};
+    for (uint32_t k = 0; k <= count; k++)
+        cuts->begin[k] = hdi_range_begin(kept, count, k);
+    for (uint32_t rank = 0; rank < kept; rank++) {
+        live += s->rank[rank].step;
+        peak = live > peak ? live : peak;
+        if (HDI_UNLIKELY(next < count && rank + reach >= middle)) {
+            if (live < least) {
+                least = live;
+                cuts->begin[next] = rank;
+                cuts->live_before[next] = live - s->rank[rank].opens - s->rank[rank].shared;
+            }
+            if (rank + 1 >= middle + reach) {
+                middle = hdi_range_begin(kept, count, ++next);
+                least = INT64_MAX;
+            }
+        }
     }
-    cuts->begin[cuts->count] = cuts->part[cuts->count] = kept;
-}
-
-static void find_cuts(const hdi_sched *s, hdi_sched_cuts *cuts)
-{
-    for (uint32_t k = 1; k < cuts->count; k++)
-        cuts->begin[k] = hdi_look_cut(s, cuts->count, k);
-}
-
-/* Columns that the schedulers need while they run. */
-static void make_columns(hdi_sched *s)
-{
-    const hdi_decl *decl = s->decl;
-    size_t passes = decl->pass_count;
-    s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    if (s->queues->gpu_count > 1) {
-        s->rank = HDI_ARENA_ARRAY(s->arena, hdi_sched_rank, (size_t)s->kept_count + 2);
-        s->res_last_slots = HDI_ARENA_ZEROED(s->arena, uint32_t, (size_t)decl->res_count * s->queues->count);
-        return;
-    }
-    s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    s->ask = HDI_ARENA_ARRAY(s->arena, hdi_ask, (size_t)s->kept_count + 2);
-    s->live = HDI_ARENA_ARRAY(s->arena, uint64_t, (size_t)s->kept_count + 1);
-    bool few = 2 * (uint64_t)decl->use_count <= 5 * (uint64_t)decl->res_count; /* else hardly anybody has no others */
-    s->known = few && !decl->may_read_unwritten;
+    s->peak = (uint64_t)peak;
 }
 
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
                             hdi_sched_cuts *cuts, uint32_t *bad_pass)
 {
+    enum { PASSES = 256, RESOURCES = 512 }; /* at least, for each worker */
     const hdi_decl *decl = s->decl;
     hdi_arena *arena = s->arena;
-    s->rank_pass = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept->kept_count + 1);
-    s->pass_rank = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
-    s->kept_count = kept->kept_count;
+    const uint32_t passes = decl->pass_count, count = kept->kept_count;
+    s->kept_count = count;
+    s->clock_words = (s->queues->count + 3) / 4 * 4;
+    s->rank_pass = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + 1);
+    s->pass_rank = HDI_ARENA_ARRAY(arena, uint32_t, passes);
+    s->pass_level = HDI_ARENA_ARRAY(arena, uint32_t, passes);
+    s->pass_left = HDI_ARENA_ARRAY(arena, uint32_t, passes);
+    s->rank = HDI_ARENA_ARRAY(arena, hdi_sched_rank, (size_t)count + 1);
     s->res = HDI_ARENA_ARRAY(arena, hdi_sched_res, decl->res_count);
-    make_columns(s);
+    if (s->queues->gpu_count > 1)
+        s->res_last_slots = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)decl->res_count * s->clock_words);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hd_result result = check_queues(s, kept, bad_pass);
     if (result != HD_OK)
         return result;
-    s->pass_end = decl->pass_count;
-    start_cuts(cuts, s->kept_count, crew);
-    hdi_look look = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts};
-    if (cuts->in_parts)
-        return hdi_look_in_parts(&look, crew) ? HD_OK : HD_OUT_OF_MEMORY;
-    look_at_all(&look);
-    find_cuts(s, cuts);
+    prepare_work w = {.s = s, .pass_kept = kept->pass_kept, .need = sizes->need, .several = crew->workers > 1};
+    s->rank[count] = (hdi_sched_rank){0};
+    hdi_crew_ranges(crew, passes, PASSES, number_ranks, &w);
+    hdi_crew_ranges(crew, decl->res_count, RESOURCES, begin_resources, &w);
+    hdi_crew_ranges(crew, passes, PASSES, note_uses, &w);
+    hdi_crew_ranges(crew, decl->res_count, RESOURCES, judge_resources, &w);
+    s->mixed = atomic_load_explicit(&w.mixed, memory_order_relaxed);
+    s->may_copy_depth = atomic_load_explicit(&w.may_copy_depth, memory_order_relaxed);
+    cut_regions(s, count_regions(count, crew->region_passes), cuts);
     return HD_OK;
+}
+
+/* ---- a region ---- */
+
+/* Levels, and how many passes of the region each pass depends on. */
+static HDI_INLINE void find_levels(hdi_sched *s, bool whole)
+{
+    const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, begin = s->pass_begin;
+    uint32_t *pass_level = s->pass_level, depth = 0, roots = 0;
+    for (size_t rank = 0, count = s->kept_count; rank < count; rank++) {
+        size_t p = s->rank_pass[rank];
+        uint32_t level = 0, left = pred_begin[p + 1] - pred_begin[p];
+        for (size_t e = pred_begin[p], end = pred_begin[p + 1]; e < end; e++) {
+            if (!whole && pred[e] < begin) {
+                left--;
+                continue;
+            }
+            uint32_t above = pass_level[pred[e]] + 1;
+            level = above > level ? above : level;
+        }
+        pass_level[p] = level;
+        s->pass_left[p] = left;
+        s->root[roots] = (uint32_t)rank;
+        roots += left == 0;
+        depth = level + 1 > depth ? level + 1 : depth;
+    }
+    s->root_count = roots;
+    s->depth = depth;
+}
+
+/* Of resources that earlier regions opened and this one closes, only the region's own uses count. */
+static void count_older(const hdi_sched *s)
+{
+    const hdi_decl *decl = s->decl;
+    for (int count = 0; count < 2; count++) {
+        for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+            const uint32_t *use = &decl->pass_use_begin[s->rank_pass[rank]];
+            for (uint32_t u = use[0]; u < use[1]; u++) {
+                hdi_sched_res *res = &s->res[decl->use_res[u]];
+                if (res->first < s->rank_begin && hdi_sched_has(s, res->last))
+                    res->left = count ? res->left + 1 : 0;
+            }
+        }
+    }
+}
+
+static void mark_mixed(hdi_sched *s)
+{
+    const hdi_decl *decl = s->decl;
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+        const uint32_t *use = &decl->pass_use_begin[s->rank_pass[rank]];
+        for (size_t u = use[0], end = use[1]; u < end; u++) {
+            const hdi_sched_res *res = &s->res[decl->use_res[u]];
+            if (HDI_LIKELY(!res->mixed))
+                continue;
+            uint32_t flags = decl->use_flags[u];
+            if (!(flags & HDI_USE_READS) && hdi_sched_shares(s, res)) {
+                bool other = s->rank[rank].mixed & HDI_MIXED_OPENERS && s->rank[rank].opener != decl->use_res[u];
+                s->rank[rank].mixed |= HDI_MIXED_OPENERS;
+                s->rank[rank].opener = other ? HDI_NONE : decl->use_res[u];
+            }
+            if (!(flags & HDI_USE_WRITES) && res->mixed & HDI_MIXED_LAYOUTS) {
+                hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)u);
+                s->rank[rank].mixed |= HDI_MIXED_LAYOUTS;
+                s->layout_count += span.rows * span.cols;
+            }
+        }
+    }
+}
+
+static void find_all_levels(hdi_sched *s)
+{
+    if (s->whole)
+        find_levels(s, true);
+    else
+        find_levels(s, false);
+}
+
+bool hdi_sched_begin_region(hdi_sched *s)
+{
+    s->root = HDI_ARENA_ARRAY(s->arena, uint32_t, (size_t)s->kept_count + 1);
+    if (!s->root)
+        return false;
+    find_all_levels(s);
+    if (!s->whole)
+        count_older(s);
+    if (s->mixed)
+        mark_mixed(s);
+    return true;
+}
+
+int64_t hdi_sched_shared_bytes(const hdi_sched *s, uint32_t rank)
+{
+    const uint32_t *use = &s->decl->pass_use_begin[s->rank_pass[rank]];
+    int64_t bytes = 0;
+    for (uint32_t u = use[0]; u < use[1]; u++) {
+        const hdi_sched_res *res = &s->res[s->decl->use_res[u]];
+        bytes += hdi_sched_shares(s, res) && !res->open ? (int64_t)res->bytes : 0;
+    }
+    return bytes;
+}
+
+void hdi_sched_undo(hdi_sched *s, const uint32_t *slot_pass, uint32_t slot_count)
+{
+    const hdi_decl *decl = s->decl;
+    const size_t words = s->clock_words;
+    for (uint32_t slot = 0; slot < slot_count; slot++) {
+        const uint32_t *use = &decl->pass_use_begin[slot_pass[slot]];
+        for (uint32_t u = use[0]; u < use[1]; u++) {
+            uint32_t r = decl->use_res[u];
+            hdi_sched_res *res = &s->res[r];
+            if (hdi_sched_has(s, res->first))
+                res->open = false;
+            if (!hdi_sched_has(s, res->last))
+                continue;
+            res->left++;
+            if (s->res_last_slots)
+                memset(&s->res_last_slots[r * words], 0, words * sizeof(*s->res_last_slots));
+        }
+    }
+    find_all_levels(s);
 }

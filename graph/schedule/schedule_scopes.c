@@ -3,62 +3,60 @@
 #include <string.h>
 
 #include "attach_uses.h"
-#include "hints.h"
 
-/* Scopes: where rendering may merge, passes that go on with the attachments of others want no barrier behind them once
- * they stand side by side, yet each was taken into a group behind that of the one before, as it depends on it. Here who
- * is followed so moves to the group of who follows, where the cap leaves room for what it closes until then: a chain of
- * blends into one image becomes one scope, and groups that held nothing else go. The last one of a chain comes first
- * here, so all of a chain gather in its group, at whose end they stand in their order.
+/* Scopes. Where rendering may merge, a pass that continues with the attachments of another needs no barrier behind that
+ * one once they stand side by side; yet it was put into a later group, as it depends on it. Here the earlier pass, the
+ * base, moves to the group of the later one, its follower, where the cap leaves room for what the base closes until
+ * then: a chain of blends into one image becomes one scope, and groups that held nothing else disappear. Passes are
+ * looked at from the last slot to the first, so a whole chain gathers in the group of its last pass, at the end of
+ * which it stands in its order.
  *
- * Passes wait for their consumers by levels, in which whoever goes on is no deeper than who it goes on with.
- *
- * Nobody moves past who else follows him, nor with images that are read in several layouts: of these, readers in one
- * group agree. That the passes of a chain touch nothing else of one another is seen here; what their scope is in the
- * end, merge.c finds. O(uses + edges + passes * REACH). */
+ * No pass moves past another consumer, nor with an image of several layouts, on which the readers of a group agree.
+ * That the passes of a chain touch nothing else of one another is checked here; barrier/merge.c decides which scopes
+ * there are in the end. O(uses + edges + passes * REACH). */
 
-enum { REACH = 128 }; /* groups that a pass may move at once */
+enum { REACH = 128 }; /* groups that a pass may move on at once */
 
-/* What a pass that has many uses touches: by the lowest bits of its number, the next free place where others have
- * those too. */
-typedef struct touched {
+/* The resources that a pass of many uses touches: by the lowest bits of a resource, the next free place where other
+ * resources have those. */
+typedef struct scope_touch {
     uint32_t res, ways; /* ways 0: free */
-} touched;
-typedef struct touches {
-    touched *at;
+} scope_touch;
+typedef struct scope_touches {
+    scope_touch *at;
     uint32_t places, pass; /* places: a power of two, at most half of them taken */
-} touches;
+} scope_touches;
 
-typedef struct work {
+typedef struct scope_work {
     const hdi_sched *s;
     const hdi_group_rules *rules;
-    int64_t *live;      /* per group */
+    int64_t *live;      /* by group */
     uint32_t *group;    /* by pass */
-    uint32_t *count;    /* per group: passes in it */
-    uint32_t *follower; /* by pass, from the region's first on: who goes on with it in its group; HDI_NONE: nobody */
-    uint8_t *goes_on;   /* likewise: whether it goes on with somebody */
-    touches touches;
-} work;
+    uint32_t *count;    /* by group: its passes */
+    uint32_t *follower; /* by pass, from the region's first on: its follower in its group, or HDI_NONE */
+    uint8_t *continues; /* likewise: it is a follower */
+    scope_touches touches;
+} scope_work;
 
-/* How a use may stand beside another one of the same resource in another pass of a scope. */
+enum { WAY_READ = 1, WAY_WRITE = 2, WAY_ATTACHMENT_READ = 4, WAY_ATTACHMENT_WRITE = 8 };
+
 static uint32_t way_of(const hdi_decl *decl, uint32_t use)
 {
     uint32_t writes = (decl->use_flags[use] & HDI_USE_WRITES) != 0;
     return 1u << (2 * hdi_is_attachment(decl->use_access[use]) + writes);
 }
 
-/* One of them writes, and not both are attachments. */
-static bool clash(uint32_t ways, uint32_t way)
+/* Whether a use of a resource needs a barrier against uses of another pass: one writes, not both are attachments. */
+static bool clashes(uint32_t ways, uint32_t way)
 {
-    enum { READ = 1, WRITE = 2, SHOWN = 4, DRAWN = 8 };
-    const uint32_t with = way == READ    ? WRITE | DRAWN
-                          : way == WRITE ? READ | WRITE | SHOWN | DRAWN
-                          : way == SHOWN ? WRITE
-                                         : READ | WRITE;
+    const uint32_t with = way == WAY_READ              ? WAY_WRITE | WAY_ATTACHMENT_WRITE
+                          : way == WAY_WRITE           ? UINT32_MAX
+                          : way == WAY_ATTACHMENT_READ ? WAY_WRITE
+                                                       : WAY_READ | WAY_WRITE;
     return (ways & with) != 0;
 }
 
-static touched *find_touched(const touches *t, uint32_t res)
+static scope_touch *find_touch(const scope_touches *t, uint32_t res)
 {
     uint32_t at = res & (t->places - 1);
     while (t->at[at].ways && t->at[at].res != res)
@@ -66,8 +64,8 @@ static touched *find_touched(const touches *t, uint32_t res)
     return &t->at[at];
 }
 
-/* False: memory ran out. */
-static bool touch(touches *t, const hdi_sched *s, uint32_t pass)
+/* Lists what a pass touches. False: memory ran out. */
+static bool list_touches(scope_touches *t, const hdi_sched *s, uint32_t pass)
 {
     const hdi_decl *decl = s->decl;
     uint32_t begin = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1], places = t->places;
@@ -76,65 +74,65 @@ static bool touch(touches *t, const hdi_sched *s, uint32_t pass)
     while (places < 2 * (end - begin))
         places = places ? 2 * places : 64;
     if (places > t->places)
-        *t = (touches){HDI_ARENA_ARRAY(s->arena, touched, places), places, HDI_NONE};
+        *t = (scope_touches){HDI_ARENA_ARRAY(s->arena, scope_touch, places), places, HDI_NONE};
     if (!t->at) {
-        *t = (touches){NULL, 0, HDI_NONE};
+        *t = (scope_touches){NULL, 0, HDI_NONE};
         return false;
     }
     memset(t->at, 0, t->places * sizeof(*t->at));
     for (uint32_t u = begin; u < end; u++) {
-        touched *of = find_touched(t, decl->use_res[u]);
-        *of = (touched){decl->use_res[u], of->ways | way_of(decl, u)};
+        scope_touch *of = find_touch(t, decl->use_res[u]);
+        *of = (scope_touch){decl->use_res[u], of->ways | way_of(decl, u)};
     }
     t->pass = pass;
     return true;
 }
 
-/* Whether the one touches something of the other that is no attachment of both, and one of them writes it. Where memory
- * runs out, as well. */
-static bool meet_elsewhere(const hdi_sched *s, uint32_t before, uint32_t pass, touches *t)
+/* Whether two passes touch a resource, beside common attachments, that one of them writes; also where memory ran out.
+ * Uses of passes that have few are compared with each other. */
+static bool touch_elsewhere(const hdi_sched *s, uint32_t base, uint32_t pass, scope_touches *t)
 {
     enum { FEW = 256 };
     const hdi_decl *decl = s->decl;
-    const uint32_t *use_res = decl->use_res, *a = &decl->pass_use_begin[before], *b = &decl->pass_use_begin[pass];
+    const uint32_t *use_res = decl->use_res, *a = &decl->pass_use_begin[base], *b = &decl->pass_use_begin[pass];
     bool many = (uint64_t)(a[1] - a[0]) * (b[1] - b[0]) > FEW;
-    if (many && !touch(t, s, before))
+    if (many && !list_touches(t, s, base))
         return true;
     for (uint32_t u = b[0]; u < b[1]; u++) {
-        uint32_t ways = many ? find_touched(t, use_res[u])->ways : 0;
+        uint32_t ways = many ? find_touch(t, use_res[u])->ways : 0;
         for (uint32_t of = a[0]; of < a[1] && !many; of++)
             ways |= use_res[of] == use_res[u] ? way_of(decl, of) : 0;
-        if (clash(ways, way_of(decl, u)))
+        if (clashes(ways, way_of(decl, u)))
             return true;
     }
     return false;
 }
 
-/* Of two passes that render, whether the one, which depends on the other, could stand in its scope. */
-static bool may_go_on(const hdi_sched *s, uint32_t before, uint32_t pass, touches *t)
+/* Whether a pass that renders could stand in the scope of a pass that it depends on. */
+static bool may_continue(const hdi_sched *s, uint32_t base, uint32_t pass, scope_touches *t)
 {
-    return hdi_renders(s->decl, before) && hdi_goes_on(s->decl, before, pass) && !meet_elsewhere(s, before, pass, t);
+    return hdi_renders(s->decl, base) && hdi_goes_on(s->decl, base, pass) && !touch_elsewhere(s, base, pass, t);
 }
 
-/* Whose attachments a pass goes on with, of the region; the newest. HDI_NONE: nobody's. */
-static uint32_t find_before(work *w, uint32_t pass)
+/* The pass of the region that a pass can continue with, of the latest group; HDI_NONE: there is none. */
+static uint32_t find_base(scope_work *w, uint32_t pass)
 {
     const hdi_sched *s = w->s;
     const hdi_depends *depends = s->depends;
-    uint32_t newest = HDI_NONE;
+    uint32_t latest = HDI_NONE;
     if (!hdi_renders(s->decl, pass))
-        return newest;
+        return latest;
     for (uint32_t e = depends->pred_begin[pass]; e < depends->pred_begin[pass + 1]; e++) {
-        uint32_t before = depends->pred[e];
-        if (before >= s->pass_begin && (newest == HDI_NONE || w->group[before] > w->group[newest]) &&
-            may_go_on(s, before, pass, &w->touches))
-            newest = before;
+        uint32_t base = depends->pred[e];
+        if (base >= s->pass_begin && (latest == HDI_NONE || w->group[base] > w->group[latest]) &&
+            may_continue(s, base, pass, &w->touches))
+            latest = base;
     }
-    return newest;
+    return latest;
 }
 
-/* Whether all others who depend on it come behind a group. */
-static bool is_free(const work *w, uint32_t pass, uint32_t follower, uint32_t group)
+/* Whether all other consumers of a pass come behind a group. */
+static bool is_free(const scope_work *w, uint32_t pass, uint32_t follower, uint32_t group)
 {
     const hdi_depends *depends = w->s->depends;
     for (uint32_t e = depends->succ_begin[pass]; e < depends->succ_begin[pass + 1]; e++) {
@@ -145,8 +143,8 @@ static bool is_free(const work *w, uint32_t pass, uint32_t follower, uint32_t gr
     return true;
 }
 
-/* What it closes, by rank. -1: it must stay. */
-static int64_t find_inputs(const work *w, uint32_t pass)
+/* Bytes that a pass closes, by rank; -1: it must stay. */
+static int64_t find_inputs(const scope_work *w, uint32_t pass)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
@@ -161,7 +159,7 @@ static int64_t find_inputs(const work *w, uint32_t pass)
     return bytes;
 }
 
-static bool move_to(work *w, uint32_t pass, uint32_t group)
+static bool move_to_group(scope_work *w, uint32_t pass, uint32_t group)
 {
     uint32_t from = w->group[pass];
     bool may = group - from <= REACH && (w->rules->gather == HDI_GATHER_ALL || w->count[from] == 1);
@@ -180,35 +178,35 @@ static bool move_to(work *w, uint32_t pass, uint32_t group)
     return true;
 }
 
-/* Chains gather. Returns whether any does. */
-static bool gather(work *w, const hdi_schedule *out)
+/* Gathers chains. Returns whether there is any. */
+static bool gather_chains(scope_work *w, const hdi_schedule *out)
 {
-    const uint32_t base = w->s->pass_begin;
+    const uint32_t begin = w->s->pass_begin;
     bool any = false;
     for (uint32_t i = out->slot_count; i-- > 0;) {
-        uint32_t pass = out->slot_pass[i], before = find_before(w, pass), group = w->group[pass];
-        if (before == HDI_NONE || w->group[before] >= group || w->follower[before - base] != HDI_NONE ||
-            !is_free(w, before, pass, group) || !move_to(w, before, group))
+        uint32_t pass = out->slot_pass[i], base = find_base(w, pass), group = w->group[pass];
+        if (base == HDI_NONE || w->group[base] >= group || w->follower[base - begin] != HDI_NONE ||
+            !is_free(w, base, pass, group) || !move_to_group(w, base, group))
             continue;
-        w->follower[before - base] = pass;
-        w->goes_on[pass - base] = 1;
+        w->follower[base - begin] = pass;
+        w->continues[pass - begin] = 1;
         any = true;
     }
     return any;
 }
 
-/* Back into one list: chains behind all others of their group. */
-static bool join(const work *w, int64_t *slot_net, hdi_schedule *out)
+/* Puts the passes back into one list: chains behind all other passes of their group. False: memory ran out. */
+static bool put_in_groups(const scope_work *w, int64_t *slot_net, hdi_schedule *out)
 {
     hdi_arena *arena = w->s->arena;
-    uint32_t n = out->slot_count, base = w->s->pass_begin, groups = 0, *begin = w->count;
+    uint32_t n = out->slot_count, first = w->s->pass_begin, groups = 0, *begin = w->count;
     uint32_t *pass = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    int64_t *net = HDI_ARENA_ARRAY(arena, int64_t, w->s->pass_end - base); /* by pass */
+    int64_t *net = HDI_ARENA_ARRAY(arena, int64_t, w->s->pass_end - first); /* by pass */
     if (arena->failed)
         return false;
     memcpy(pass, out->slot_pass, n * sizeof(*pass));
     for (uint32_t i = 0; i < n; i++)
-        net[pass[i] - base] = slot_net[i];
+        net[pass[i] - first] = slot_net[i];
     for (uint32_t g = 0; g < out->group_count; g++) {
         if (w->count[g])
             w->live[++groups] = w->live[g];
@@ -216,23 +214,23 @@ static bool join(const work *w, int64_t *slot_net, hdi_schedule *out)
     w->live[groups + 1] = 0;
     hdi_sched_begin_groups(begin, out);
     for (uint32_t i = 0; i < n; i++) {
-        if (w->follower[pass[i] - base] == HDI_NONE && !w->goes_on[pass[i] - base])
+        if (w->follower[pass[i] - first] == HDI_NONE && !w->continues[pass[i] - first])
             out->slot_pass[begin[w->group[pass[i]]]++] = pass[i];
     }
     for (uint32_t i = 0; i < n; i++) {
-        bool first = w->follower[pass[i] - base] != HDI_NONE && !w->goes_on[pass[i] - base];
-        for (uint32_t p = first ? pass[i] : HDI_NONE; p != HDI_NONE; p = w->follower[p - base])
+        bool starts = w->follower[pass[i] - first] != HDI_NONE && !w->continues[pass[i] - first];
+        for (uint32_t p = starts ? pass[i] : HDI_NONE; p != HDI_NONE; p = w->follower[p - first])
             out->slot_pass[begin[w->group[p]]++] = p;
     }
     for (uint32_t i = 0; i < n; i++)
-        slot_net[i] = net[out->slot_pass[i] - base];
+        slot_net[i] = net[out->slot_pass[i] - first];
     return true;
 }
 
 void hdi_sched_scope_levels(const hdi_sched *s)
 {
     const hdi_depends *depends = s->depends;
-    touches t = {.pass = HDI_NONE};
+    scope_touches t = {.pass = HDI_NONE};
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         uint32_t pass = s->rank_pass[rank], level = 0;
         bool renders = hdi_renders(s->decl, pass);
@@ -240,7 +238,7 @@ void hdi_sched_scope_levels(const hdi_sched *s)
             uint32_t before = depends->pred[e];
             if (before < s->pass_begin)
                 continue;
-            uint32_t behind = s->pass_level[before] + !(renders && may_go_on(s, before, pass, &t));
+            uint32_t behind = s->pass_level[before] + !(renders && may_continue(s, before, pass, &t));
             level = behind > level ? behind : level;
         }
         s->pass_level[pass] = level;
@@ -250,11 +248,11 @@ void hdi_sched_scope_levels(const hdi_sched *s)
 bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t *slot_net, int64_t *group_live,
                       hdi_schedule *out)
 {
-    work w = {.s = s, .rules = rules, .live = group_live, .group = s->pass_need, .touches.pass = HDI_NONE};
+    scope_work w = {.s = s, .rules = rules, .live = group_live, .group = s->pass_left, .touches.pass = HDI_NONE};
     uint32_t passes = s->pass_end - s->pass_begin;
     w.count = HDI_ARENA_ZEROED(s->arena, uint32_t, out->group_count);
     w.follower = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    w.goes_on = HDI_ARENA_ZEROED(s->arena, uint8_t, passes);
+    w.continues = HDI_ARENA_ZEROED(s->arena, uint8_t, passes);
     if (s->arena->failed)
         return false;
     memset(w.follower, 0xff, passes * sizeof(*w.follower));
@@ -262,6 +260,6 @@ bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t 
         w.group[out->slot_pass[i]] = out->slot_group[i];
         w.count[out->slot_group[i]]++;
     }
-    bool any = gather(&w, out);
-    return !s->arena->failed && (!any || join(&w, slot_net, out));
+    bool any = gather_chains(&w, out);
+    return !s->arena->failed && (!any || put_in_groups(&w, slot_net, out));
 }
