@@ -106,36 +106,21 @@ static void end_empty(const hdi_decl *decl, const edges *own, uint32_t begin, ui
     }
 }
 
-/* Where the next one that follows a pass is to stand is kept where those of the next pass begin, which is what it is
- * in the end. All edges to a pass stand before those from it: so its level is known then. */
-static HDI_INLINE void turn(const edges *own, const hdi_depends *out, bool levels)
+/* The edges to where they belong, grouped by each of their passes. Where the next one that follows a pass is to stand is
+ * kept where those of the next pass begin, which is what it is in the end. */
+static void turn_edges(const edges *own, const hdi_depends *out)
 {
     uint32_t *const next = out->succ_begin + 1, *const pred = out->pred, *const succ = out->succ;
-    uint32_t *const level = out->level;
     const pass_edge *const edge = own->edge;
+    out->succ_begin[0] = 0;
+    succ[own->count] = HDI_NONE;
     for (size_t e = 0, end = own->count; e < end; e++) {
         size_t from = from_of(edge[e]), to = to_of(edge[e]), place = next[from];
         pred[e] = (uint32_t)from;
         HDI_HIDE(from); /* else addresses are found before they are used, which takes more, here and below */
         next[from] = (uint32_t)place + 1;
         succ[place] = (uint32_t)to;
-        if (levels) {
-            const uint32_t behind = level[from] + 1, before = level[to];
-            HDI_HIDE(to);
-            level[to] = behind > before ? behind : before;
-        }
     }
-}
-
-/* The edges to where they belong, grouped by each of their passes. */
-static void turn_edges(const edges *own, const hdi_depends *out)
-{
-    out->succ_begin[0] = 0;
-    out->succ[own->count] = HDI_NONE;
-    if (out->level)
-        turn(own, out, true);
-    else
-        turn(own, out, false);
 }
 
 /* From counts to places: where those that follow a pass are to stand is kept where those of the next pass begin. */
@@ -365,9 +350,7 @@ static hd_result depend_at_once(work *w)
 {
     const hdi_decl *decl = w->decl;
     edges *own = &w->part[0];
-    const bool levels = decl->range_count && decl->pass_count < w->crew->region_passes;
-    w->out->level = levels ? HDI_ARENA_ZEROED(w->arena, uint32_t, decl->pass_count) : NULL;
-    if (w->arena->failed || !start_edges(decl, w->crew, w->arena, own))
+    if (!start_edges(decl, w->crew, w->arena, own))
         return HD_OUT_OF_MEMORY;
     find_all(w, own, 0, decl->pass_count);
     return finish(own, w->decl->pass_count, w->out) ? HD_OK : HD_OUT_OF_MEMORY;

@@ -149,8 +149,6 @@ typedef struct hdi_kept {
 typedef struct hdi_depends {
     uint32_t *pred_begin, *pred; /* per pass, kept passes only, no duplicates */
     uint32_t *succ_begin, *succ; /* HDI_NONE behind the last */
-    uint32_t *level; /* per pass, most passes one behind the other before it; null: not counted, as where frames are cut
-                      * into regions, in which only their own passes count */
 } hdi_depends;
 /* ---- size ---- */
 
