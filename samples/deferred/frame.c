@@ -27,10 +27,9 @@ static void declare_resources(struct app *app, struct frame *f)
     f->instances = kit_buffer(kit, "instances", sizeof f->data.instances);
     f->light_masks = kit_buffer(kit, "light masks", tiles * 16);
 
-    f->sun_map = kit_image_with(kit, &(hd_image_desc){.name = "sun map",
-                                                      .width = SHADOW_SIZE,
-                                                      .height = SHADOW_SIZE,
-                                                      .format = VK_FORMAT_D32_SFLOAT});
+    f->sun_map = kit_image_with(
+        kit, &(hd_image_desc){
+                 .name = "sun map", .width = SHADOW_SIZE, .height = SHADOW_SIZE, .format = VK_FORMAT_D32_SFLOAT});
     f->depth = kit_image(kit, "depth", 1, VK_FORMAT_D32_SFLOAT);
     f->albedo = kit_image(kit, "albedo", 1, VK_FORMAT_R8G8B8A8_UNORM);
     f->normal = kit_image(kit, "normal", 1, VK_FORMAT_R16G16B16A16_SFLOAT);

@@ -5,8 +5,7 @@
 
 /* What passes record: upload and drawing (one draw a mesh, all its instances at once), light, picture. */
 
-#define bind(frame, recorder, id, ...)                                                                                 \
-    kit_bind(&(frame)->app->kit, recorder, &(frame)->app->programs[id], __VA_ARGS__)
+#define bind(frame, recorder, id, ...) kit_bind(&(frame)->app->kit, recorder, &(frame)->app->programs[id], __VA_ARGS__)
 
 void write_frame_data(hd_recorder *recorder, void *user)
 {
@@ -27,7 +26,7 @@ void upload_frame_data(hd_recorder *recorder, void *user)
                   {f->instances, offsetof(struct frame_data, instances), sizeof f->data.instances}};
     for (size_t i = 0; i < sizeof copies / sizeof copies[0]; i++)
         vkCmdCopyBuffer(commands, staging, hd_vk_buffer(recorder, copies[i].to), 1,
-                           &(VkBufferCopy){copies[i].from, 0, copies[i].bytes});
+                        &(VkBufferCopy){copies[i].from, 0, copies[i].bytes});
 }
 
 static void draw_meshes(hd_recorder *recorder, const struct frame *f, uint32_t first_mesh)
@@ -39,8 +38,7 @@ static void draw_meshes(hd_recorder *recorder, const struct frame *f, uint32_t f
     vkCmdBindIndexBuffer(commands, hd_vk_buffer(recorder, f->indices), 0, VK_INDEX_TYPE_UINT32);
     for (uint32_t mesh = first_mesh; mesh < MESH_COUNT; mesh++) {
         uint32_t first = scene->first_instance[mesh], count = scene->first_instance[mesh + 1] - first;
-        vkCmdDrawIndexed(commands, scene->meshes[mesh].index_count, count, scene->meshes[mesh].first_index, 0,
-                            first);
+        vkCmdDrawIndexed(commands, scene->meshes[mesh].index_count, count, scene->meshes[mesh].first_index, 0, first);
     }
 }
 
@@ -117,8 +115,8 @@ void blur_mirror(hd_recorder *recorder, void *user)
 void light_scene(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
-    bind(f, recorder, PROGRAM_LIGHTING, {f->constants}, {f->lights}, {f->light_masks}, {f->depth}, {f->albedo}, {f->normal},
-                          {f->occlusion}, {f->sun_map}, {f->reflected}, {f->mist}, {f->lit});
+    bind(f, recorder, PROGRAM_LIGHTING, {f->constants}, {f->lights}, {f->light_masks}, {f->depth}, {f->albedo},
+         {f->normal}, {f->occlusion}, {f->sun_map}, {f->reflected}, {f->mist}, {f->lit});
     kit_dispatch(recorder, f->width, f->height, 8);
 }
 

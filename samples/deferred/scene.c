@@ -52,7 +52,8 @@ static vec3s light_place(const struct scene *scene, uint32_t i, float seconds)
         return glms_vec3_add(
             at, v3(0.03f * sinf(0.7f * seconds + (float)i), 0.008f * sinf(2.1f * seconds + 1.7f * (float)i), 0.0f));
     if (light->radius < 3.0f) /* fireflies */
-        return glms_vec3_add(at, v3(0.3f * sinf(seconds + (float)i), 0.2f * sinf(1.3f * seconds + 2.0f * (float)i), 0.0f));
+        return glms_vec3_add(at,
+                             v3(0.3f * sinf(seconds + (float)i), 0.2f * sinf(1.3f * seconds + 2.0f * (float)i), 0.0f));
     return at;
 }
 

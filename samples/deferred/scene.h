@@ -48,11 +48,11 @@ struct constants {
     mat4s inverse_view_projection;
     mat4s mirror_view_projection; /* of the courtyard under the floor */
     mat4s sun_view_projection;
-    vec4s eye;           /* w: seconds */
-    vec4s sun;           /* direction to the sun; w: texel of the shadow map in uv */
-    vec4s sun_color;     /* w: exposure */
-    vec4s size;          /* width, height, 1 / width, 1 / height */
-    vec4s planes;        /* near, far, history weight (0 in the first frame), pixels a metre at distance 1 */
+    vec4s eye;          /* w: seconds */
+    vec4s sun;          /* direction to the sun; w: texel of the shadow map in uv */
+    vec4s sun_color;    /* w: exposure */
+    vec4s size;         /* width, height, 1 / width, 1 / height */
+    vec4s planes;       /* near, far, history weight (0 in the first frame), pixels a metre at distance 1 */
     uint32_t counts[4]; /* lights, frame, tiles across, tiles down */
     uint32_t detail[4]; /* how many times as many samples of occlusion, mist and soft shadows; the rest unused */
 };

@@ -115,8 +115,8 @@ static hd_result create_samplers(struct kit *kit)
         VkSamplerCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
                                     .magFilter = all[i].filter,
                                     .minFilter = all[i].filter,
-                                    .mipmapMode = i == 2 ? VK_SAMPLER_MIPMAP_MODE_LINEAR
-                                                         : VK_SAMPLER_MIPMAP_MODE_NEAREST,
+                                    .mipmapMode =
+                                        i == 2 ? VK_SAMPLER_MIPMAP_MODE_LINEAR : VK_SAMPLER_MIPMAP_MODE_NEAREST,
                                     .addressModeU = all[i].mode,
                                     .addressModeV = all[i].mode,
                                     .addressModeW = all[i].mode,
@@ -239,8 +239,8 @@ void kit_end(struct kit *kit, hd_resource picture)
     kit->times_us[2][kit->number % KIT_KEPT_TIMES] = stats.record_us;
     if (kit->bench)
         kit_bench_frame(kit);
-    if (kit->window && kit_window_wants_report(kit))
-        kit_write_frame(kit, kit->options.report ? kit->options.report : "report");
+    if (kit->window)
+        kit_window_report(kit);
     if (kit->phase == KIT_FRAMES)
         print_progress(kit);
     kit->number++;
@@ -257,7 +257,7 @@ bool kit_finish(struct kit *kit)
     kit_write_pictures(kit);
     kit_print_summary(kit);
     bool done = kit_write_frame(kit, kit->options.out) &&
-                (!kit->options.report || kit_write_frame(kit, kit->options.report)) && kit_verify(kit) &&
+                (!kit->options.report || kit->window || kit_write_frame(kit, kit->options.report)) && kit_verify(kit) &&
                 (!kit->options.capture || kit_write_capture(kit));
     if (atomic_load_explicit(&kit->file_failed, memory_order_relaxed))
         done = kit_check(kit, HD_IO);

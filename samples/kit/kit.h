@@ -33,10 +33,10 @@ struct kit;
 
 /* What a scene is to the kit. */
 struct kit_scene {
-    const char *name;  /* of files, of the window, in messages */
-    const char *about; /* one sentence for --help */
-    uint32_t frames, width, height; /* 0: 60, 960, 540 */
-    const struct kit_option *options; /* of its own; the last one has no name */
+    const char *name;                         /* of files, of the window, in messages */
+    const char *about;                        /* one sentence for --help */
+    uint32_t frames, width, height;           /* 0: 60, 960, 540 */
+    const struct kit_option *options;         /* of its own; the last one has no name */
     const VkPhysicalDeviceFeatures *features; /* beyond what the kit needs; may be null, as those below */
     const VkPhysicalDeviceVulkan11Features *features11;
     const VkPhysicalDeviceVulkan12Features *features12;
@@ -59,9 +59,9 @@ struct kit {
     hd_vk *vk;
     hd_graph *graph;
     hd_vk_info info;
-    bool discrete;          /* the device is a graphics card; scenes may ask more of it */
+    bool discrete;           /* the device is a graphics card; scenes may ask more of it */
     hd_compile_desc compile; /* a scene may change it */
-    hd_result result;       /* the first error */
+    hd_result result;        /* the first error */
 
     /* Of the frame between kit_begin and kit_end. */
     uint32_t number;        /* from 0 on */
@@ -116,7 +116,10 @@ struct kit_code {
     const uint32_t *words;
     size_t bytes;
 };
-#define KIT_CODE(words) {words, sizeof(words)}
+#define KIT_CODE(words)                                                                                                \
+    {                                                                                                                  \
+        words, sizeof(words)                                                                                           \
+    }
 
 enum kit_blend { KIT_OPAQUE, KIT_ADD, KIT_ALPHA }; /* KIT_ALPHA: color * alpha over what stands there */
 enum { KIT_MAX_COLORS = 8, KIT_MAX_BINDINGS = 24, KIT_PUSH_BYTES = 128 };
@@ -141,7 +144,7 @@ struct kit_program_desc {
     VkFrontFace front;               /* 0: counter-clockwise */
     VkPrimitiveTopology topology;    /* 0: triangles, or points where that is set */
     bool points;
-    VkSampleCountFlagBits samples;   /* 0: 1 */
+    VkSampleCountFlagBits samples;                     /* 0: 1 */
     const VkPipelineVertexInputStateCreateInfo *input; /* null: no vertex buffers */
     const int32_t *constants;
     uint32_t constant_count;
@@ -210,10 +213,11 @@ hd_resource kit_buffer(struct kit *kit, const char *name, uint64_t bytes);
 
 /* ---- report.c ---- */
 
-/* frame.fgt, plan.json, plan.html, plan.dot, trace.json and device.txt of the last frame, into a folder that is made. */
-bool kit_write_frame(struct kit *kit, const char *folder);
-/* The frame `back` frames before the newest that is known to have finished, as bars: one row a pass, grouped by queue.
+/* frame.fgt, plan.json, plan.html, plan.dot, trace.json and device.txt of the last frame, into a folder that is made.
  */
+bool kit_write_frame(struct kit *kit, const char *folder);
+/* The frame `back` frames before the newest that is known to have finished, as bars: one row a pass, grouped by queue;
+ * and for how long passes of different queues ran side by side. Nothing where frames are not timed. */
 void kit_print_timeline(const struct kit *kit, uint32_t back);
 double kit_median(double *values, uint32_t count); /* sorts them */
 

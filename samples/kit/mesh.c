@@ -174,7 +174,8 @@ struct mesh mesh_column(struct mesh_store *store, uint32_t flutes, float top_rad
                            shaft_radius(u - step, y, flutes, top_radius, flute_depth)) /
                           (2.0f * step);
             vec3s out = v3(sinf(u), 0.0f, cosf(u)), side = v3(cosf(u), 0.0f, -sinf(u));
-            add_vertex(store, v3(r * out.x, y, r * out.z), glms_vec3_sub(glms_vec3_scale(out, r), glms_vec3_scale(side, slope)));
+            add_vertex(store, v3(r * out.x, y, r * out.z),
+                       glms_vec3_sub(glms_vec3_scale(out, r), glms_vec3_scale(side, slope)));
         }
     }
     join_grid(store, first, around, rows);
@@ -195,7 +196,8 @@ struct mesh mesh_knot(struct mesh_store *store, int p, int q, float tube, uint32
         float t = 2.0f * PI * (float)row / (float)along;
         vec3s centre = knot_point(p, q, t);
         vec3s ahead = glms_vec3_normalize(glms_vec3_sub(knot_point(p, q, t + 0.01f), knot_point(p, q, t - 0.01f)));
-        vec3s side = glms_vec3_normalize(glms_vec3_cross(ahead, glms_vec3_add(centre, v3(0.0f, 0.001f, 0.0f)))), top = glms_vec3_cross(ahead, side);
+        vec3s side = glms_vec3_normalize(glms_vec3_cross(ahead, glms_vec3_add(centre, v3(0.0f, 0.001f, 0.0f)))),
+              top = glms_vec3_cross(ahead, side);
         for (uint32_t column = 0; column <= around; column++) {
             float u = 2.0f * PI * (float)column / (float)around;
             vec3s out = glms_vec3_add(glms_vec3_scale(side, cosf(u)), glms_vec3_scale(top, sinf(u)));
@@ -246,7 +248,8 @@ struct mesh mesh_half_ring(struct mesh_store *store, float inner, float outer, f
         vec3s c = v3(outer * c1, outer * s1, front), d = v3(outer * c0, outer * s0, front);
         vec3s away = v3(0.0f, 0.0f, -depth);
         flat_quad(store, a, b, c, d);
-        flat_quad(store, glms_vec3_add(b, away), glms_vec3_add(a, away), glms_vec3_add(d, away), glms_vec3_add(c, away));
+        flat_quad(store, glms_vec3_add(b, away), glms_vec3_add(a, away), glms_vec3_add(d, away),
+                  glms_vec3_add(c, away));
         flat_quad(store, d, c, glms_vec3_add(c, away), glms_vec3_add(d, away));
         flat_quad(store, b, a, glms_vec3_add(a, away), glms_vec3_add(b, away));
     }

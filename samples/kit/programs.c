@@ -80,15 +80,16 @@ static VkResult create_drawing(struct kit *kit, const struct kit_program_desc *d
         assembly.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
     VkPipelineViewportStateCreateInfo viewport = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO, .viewportCount = 1, .scissorCount = 1};
-    VkPipelineRasterizationStateCreateInfo raster = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
+    VkPipelineRasterizationStateCreateInfo raster = {.sType =
+                                                         VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
                                                      .cullMode = desc->cull,
                                                      .frontFace = desc->front,
                                                      .depthBiasEnable = desc->slope_bias != 0.0f,
                                                      .depthBiasSlopeFactor = desc->slope_bias,
                                                      .lineWidth = 1.0f};
     VkPipelineMultisampleStateCreateInfo samples = {.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
-                                                    .rasterizationSamples = desc->samples ? desc->samples
-                                                                                          : VK_SAMPLE_COUNT_1_BIT};
+                                                    .rasterizationSamples =
+                                                        desc->samples ? desc->samples : VK_SAMPLE_COUNT_1_BIT};
     VkPipelineDepthStencilStateCreateInfo depth = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO,
         .depthTestEnable = desc->depth != VK_FORMAT_UNDEFINED,

@@ -51,8 +51,7 @@ hd_page_span *kit_spans(const struct kit *kit, uint32_t back, uint32_t *count)
     for (uint32_t i = 0; spans && i < times.span_count; i++) {
         const hd_vk_span *span = &times.spans[i];
         if (span->pass != HD_NONE && (span->kind == HD_VK_SPAN_PASS || span->kind == HD_VK_SPAN_HOST_PASS))
-            spans[(*count)++] =
-                (hd_page_span){span->pass, (double)span->begin_ns * 1e-3, (double)span->end_ns * 1e-3};
+            spans[(*count)++] = (hd_page_span){span->pass, (double)span->begin_ns * 1e-3, (double)span->end_ns * 1e-3};
     }
     return spans;
 }
@@ -241,33 +240,44 @@ static int compare_spans(const void *a, const void *b)
     return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
-void kit_print_timeline(const struct kit *kit, uint32_t back)
+/* The passes of a frame, by queue. A pass can begin before the one in front of it on its queue ends; it works from then
+ * on, and begin_ns says so. */
+static uint32_t working_spans(const hd_vk_times *times, hd_vk_span *spans)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < times->span_count; i++) {
+        const hd_vk_span *span = &times->spans[i];
+        if (span->kind == HD_VK_SPAN_PASS || span->kind == HD_VK_SPAN_HOST_PASS)
+            spans[count++] = *span;
+    }
+    qsort(spans, count, sizeof *spans, compare_spans);
+    for (uint32_t i = 1; i < count; i++) {
+        if (spans[i - 1].queue == spans[i].queue && spans[i - 1].end_ns > spans[i].begin_ns)
+            spans[i].begin_ns = spans[i - 1].end_ns;
+    }
+    return count;
+}
+
+static uint64_t shared_ns(const hd_vk_span *a, const hd_vk_span *b)
+{
+    uint64_t begin = a->begin_ns > b->begin_ns ? a->begin_ns : b->begin_ns;
+    uint64_t end = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
+    return end > begin ? end - begin : 0;
+}
+
+static void print_bars(const struct kit *kit, const hd_vk_span *spans, uint32_t count)
 {
     enum { COLUMNS = 64 };
     static const char *const kinds[] = {"gfx", "compute", "transfer", "host"};
-    hd_vk_times times;
-    if (hd_vk_times_get(kit->vk, back, &times) != HD_OK || times.span_count == 0)
-        return;
-    hd_vk_span *spans = calloc(times.span_count, sizeof *spans);
-    uint32_t count = 0;
-    uint64_t first = UINT64_MAX, last = 0;
-    for (uint32_t i = 0; spans && i < times.span_count; i++) {
-        const hd_vk_span *span = &times.spans[i];
-        if (span->kind != HD_VK_SPAN_PASS && span->kind != HD_VK_SPAN_HOST_PASS)
-            continue;
-        first = span->begin_ns < first ? span->begin_ns : first;
-        last = span->end_ns > last ? span->end_ns : last;
-        spans[count++] = *span;
-    }
-    if (count)
-        qsort(spans, count, sizeof *spans, compare_spans);
-    printf("timeline        frame %llu, %.2f ms\n", (unsigned long long)times.frame, (double)(last - first) * 1e-6);
+    uint64_t first = UINT64_MAX, last = 0, shared = 0;
     for (uint32_t i = 0; i < count; i++) {
-        /* A pass can begin before the one in front of it ends; it works from then on. */
-        uint64_t begin = spans[i].begin_ns;
-        if (i && spans[i - 1].queue == spans[i].queue && spans[i - 1].end_ns > begin)
-            begin = spans[i - 1].end_ns;
-        uint32_t from = (uint32_t)((begin - first) * COLUMNS / (last - first + 1));
+        first = spans[i].begin_ns < first ? spans[i].begin_ns : first;
+        last = spans[i].end_ns > last ? spans[i].end_ns : last;
+        for (uint32_t k = 0; k < i && spans[i].queue < kit->info.queue_count; k++)
+            shared += spans[k].queue != spans[i].queue ? shared_ns(&spans[i], &spans[k]) : 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t from = (uint32_t)((spans[i].begin_ns - first) * COLUMNS / (last - first + 1));
         uint32_t to = (uint32_t)((spans[i].end_ns - first) * COLUMNS / (last - first + 1));
         char bar[COLUMNS + 1];
         memset(bar, ' ', COLUMNS);
@@ -275,7 +285,21 @@ void kit_print_timeline(const struct kit *kit, uint32_t back)
         bar[COLUMNS] = '\0';
         bool host = spans[i].queue >= kit->info.queue_count;
         printf("%-8s %-16.16s|%s| %8.3f ms\n", kinds[host ? HD_QUEUE_HOST : kit->info.queues[spans[i].queue].kind],
-               spans[i].name, bar, (double)(spans[i].end_ns - begin) * 1e-6);
+               spans[i].name, bar, (double)(spans[i].end_ns - spans[i].begin_ns) * 1e-6);
     }
+    printf("overlap         %.3f ms of %.3f ms, between the passes of different queues of the device\n",
+           (double)shared * 1e-6, (double)(last - first) * 1e-6);
+}
+
+void kit_print_timeline(const struct kit *kit, uint32_t back)
+{
+    hd_vk_times times;
+    if (hd_vk_times_get(kit->vk, back, &times) != HD_OK || times.span_count == 0)
+        return;
+    hd_vk_span *spans = calloc(times.span_count, sizeof *spans);
+    uint32_t count = spans ? working_spans(&times, spans) : 0;
+    printf("timeline        frame %llu\n", (unsigned long long)times.frame);
+    if (count)
+        print_bars(kit, spans, count);
     free(spans);
 }

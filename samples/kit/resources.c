@@ -11,13 +11,11 @@ static VkSharingMode sharing(const struct kit *kit)
 static hd_result allocate(struct kit *kit, const VkMemoryRequirements *need, VkDeviceMemory *out)
 {
     for (uint32_t type = 0; type < kit->memory.memoryTypeCount; type++) {
-        VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                     .allocationSize = need->size,
-                                     .memoryTypeIndex = type};
+        VkMemoryAllocateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = need->size, .memoryTypeIndex = type};
         if (need->memoryTypeBits & 1u << type &&
             kit->memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
-            return vkAllocateMemory(kit->info.device, &info, NULL, out) == VK_SUCCESS ? HD_OK
-                                                                                      : HD_OUT_OF_DEVICE_MEMORY;
+            return vkAllocateMemory(kit->info.device, &info, NULL, out) == VK_SUCCESS ? HD_OK : HD_OUT_OF_DEVICE_MEMORY;
     }
     return HD_UNSUPPORTED;
 }
@@ -120,8 +118,7 @@ bool kit_texture_create(struct kit *kit, const hd_image_desc *desc, const void *
                                    .flags = desc->flags,
                                    .initial_layout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
                                    .final_layout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
-                                   .sharing =
-                                       kit->family_count > 1 ? HD_SHARING_CONCURRENT : HD_SHARING_EXCLUSIVE,
+                                   .sharing = kit->family_count > 1 ? HD_SHARING_CONCURRENT : HD_SHARING_EXCLUSIVE,
                                    .serial = ++kit->serial};
     if (result == HD_OK)
         result = load(kit, out, &(hd_range){.mip_count = 1}, texels, bytes);

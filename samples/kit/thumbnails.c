@@ -144,10 +144,8 @@ static void add(struct kit *kit, uint32_t pass, const hd_use *use)
     bool depth = image->desc.format == VK_FORMAT_D32_SFLOAT;
     if (!depth && !can_be_blitted(kit, image->desc.format))
         return;
-    hd_range one = {.mip_base = use->range.mip_base,
-                    .mip_count = 1,
-                    .layer_base = use->range.layer_base,
-                    .layer_count = 1};
+    hd_range one = {
+        .mip_base = use->range.mip_base, .mip_count = 1, .layer_base = use->range.layer_base, .layer_count = 1};
     struct thumbnail *t = &small->all[small->count++];
     uint32_t before = hd_graph_pass_count(g), width = image->desc.width >> one.mip_base;
     uint32_t height = image->desc.height >> one.mip_base;
@@ -158,10 +156,9 @@ static void add(struct kit *kit, uint32_t pass, const hd_use *use)
     if (depth) {
         hd_vk_readback(kit->vk, g, use->resource, &one, keep_depth, t, NULL);
     } else {
-        hd_resource copy = hd_graph_image(g, &(hd_image_desc){.name = "thumbnail",
-                                                              .width = WIDTH,
-                                                              .height = HEIGHT,
-                                                              .format = VK_FORMAT_R32G32B32A32_SFLOAT});
+        hd_resource copy = hd_graph_image(
+            g, &(hd_image_desc){
+                   .name = "thumbnail", .width = WIDTH, .height = HEIGHT, .format = VK_FORMAT_R32G32B32A32_SFLOAT});
         hd_vk_blit(kit->vk, g, use->resource, &one, copy, NULL, VK_FILTER_LINEAR, NULL);
         hd_vk_readback(kit->vk, g, copy, NULL, keep_color, t, NULL);
     }

@@ -12,7 +12,11 @@ struct kit_window {
     VkSurfaceKHR surface;
     hd_vk_swapchain *swapchain;
     bool wants_report;
+    uint32_t titled_frame; /* when the title was set last */
+    double titled_us;
 };
+
+enum { FRAMES_A_TITLE = 60 };
 
 static void write_error(int code, const char *text)
 {
@@ -58,30 +62,51 @@ bool kit_window_open(struct kit *kit)
     glfwSetKeyCallback(w->window, on_key);
     int width, height;
     glfwGetFramebufferSize(w->window, &width, &height);
-    hd_result result = hd_vk_swapchain_create(kit->vk,
-                                              &(hd_vk_swapchain_desc){.surface = w->surface,
-                                                                      .width = (uint32_t)width,
-                                                                      .height = (uint32_t)height,
-                                                                      .timeout_ns = 100000000},
-                                              &w->swapchain);
+    hd_result result = hd_vk_swapchain_create(
+        kit->vk,
+        &(hd_vk_swapchain_desc){
+            .surface = w->surface, .width = (uint32_t)width, .height = (uint32_t)height, .timeout_ns = 100000000},
+        &w->swapchain);
     glfwSetFramebufferSizeCallback(w->window, on_size);
     return kit_check(kit, result);
 }
 
+/* The size, and how long a frame takes from one to the next. */
+static void set_title(struct kit *kit, const char *note)
+{
+    struct kit_window *w = kit->window;
+    uint32_t frames = kit->number - w->titled_frame;
+    double now = kit_now_us(), each_ms = frames ? (now - w->titled_us) / frames * 1e-3 : 0.0;
+    char title[256];
+    int n = snprintf(title, sizeof title, "%s %ux%u%s", kit->scene->name, kit->width, kit->height, note);
+    if (frames >= FRAMES_A_TITLE)
+        snprintf(title + n, sizeof title - (size_t)n, ", %.1f ms a frame", each_ms);
+    glfwSetWindowTitle(w->window, title);
+    w->titled_frame = kit->number;
+    w->titled_us = now;
+}
+
 bool kit_window_poll(struct kit *kit)
 {
+    GLFWwindow *window = kit->window->window;
     int width = 0, height = 0;
+    bool waited = false;
     glfwPollEvents();
-    for (;;) {
-        glfwGetFramebufferSize(kit->window->window, &width, &height);
-        if (glfwWindowShouldClose(kit->window->window))
+    for (;; waited = true) {
+        glfwGetFramebufferSize(window, &width, &height);
+        if (glfwWindowShouldClose(window))
             return false;
-        if (width > 0 && height > 0 && !glfwGetWindowAttrib(kit->window->window, GLFW_ICONIFIED))
+        if (width > 0 && height > 0 && !glfwGetWindowAttrib(window, GLFW_ICONIFIED))
             break;
+        if (!waited)
+            glfwSetWindowTitle(window, kit->scene->name);
         glfwWaitEvents();
     }
+    bool resized = kit->width != (uint32_t)width || kit->height != (uint32_t)height;
     kit->width = (uint32_t)width;
     kit->height = (uint32_t)height;
+    if (waited || resized || kit->number == 0 || kit->number - kit->window->titled_frame == FRAMES_A_TITLE)
+        set_title(kit, "");
     return true;
 }
 
@@ -99,11 +124,11 @@ void kit_window_present(struct kit *kit)
     kit_check(kit, hd_vk_swapchain_present(kit->window->swapchain));
 }
 
-bool kit_window_wants_report(struct kit *kit)
+void kit_window_report(struct kit *kit)
 {
-    bool wants = kit->window->wants_report;
+    if (kit->window->wants_report && kit_write_frame(kit, kit->options.report ? kit->options.report : "report"))
+        set_title(kit, ", report written");
     kit->window->wants_report = false;
-    return wants;
 }
 
 void kit_window_close(struct kit *kit)
@@ -144,10 +169,9 @@ void kit_window_present(struct kit *kit)
 {
     (void)kit;
 }
-bool kit_window_wants_report(struct kit *kit)
+void kit_window_report(struct kit *kit)
 {
     (void)kit;
-    return false;
 }
 void kit_window_close(struct kit *kit)
 {

@@ -12,8 +12,8 @@ bool kit_window_poll(struct kit *kit);
 /* Declares what brings picture (may be none) to the window. */
 void kit_window_show(struct kit *kit, hd_resource picture);
 void kit_window_present(struct kit *kit);
-/* Once after R was pressed. */
-bool kit_window_wants_report(struct kit *kit);
+/* Writes the report of the frame that was executed last, after R was pressed. */
+void kit_window_report(struct kit *kit);
 void kit_window_close(struct kit *kit);
 
 #endif

@@ -25,7 +25,8 @@ static const struct kit_option options_of_scene[] = {
     {"particles", "N", KIT_NUMBER, &wishes.count, 256, 16000000, "how many (1000000 on a discrete GPU, else 100000)"},
     {0}};
 static const struct kit_scene scene = {.name = "particles",
-                                       .about = "A strange attractor of a million particles, simulated on async compute.",
+                                       .about =
+                                           "A strange attractor of a million particles, simulated on async compute.",
                                        .frames = 60,
                                        .width = 960,
                                        .height = 540,
@@ -94,14 +95,14 @@ static void draw(hd_recorder *recorder, void *user)
     vec3s middle = v3(-3.8f, -3.8f, -4.1f), axis = glms_vec3_normalize(v3(1, 1, 1));
     vec3s side = glms_vec3_normalize(glms_vec3_cross(axis, v3(0, 1, 0))), other = glms_vec3_cross(axis, side);
     vec3s around = glms_vec3_add(glms_vec3_scale(side, cosf(turn)), glms_vec3_scale(other, sinf(turn)));
-    vec3s eye = glms_vec3_add(middle, glms_vec3_scale(glms_vec3_add(glms_vec3_scale(around, 0.62f),
-                                                                    glms_vec3_scale(axis, 0.78f)), 28.0f));
+    vec3s eye = glms_vec3_add(
+        middle, glms_vec3_scale(glms_vec3_add(glms_vec3_scale(around, 0.62f), glms_vec3_scale(axis, 0.78f)), 28.0f));
     struct {
         mat4s view_projection;
         float size[4], lens[4];
     } push = {.size = {width, height, 0.0f, 0.5f * height / tan_y}, .lens = {25.5f, 0.16f, f->seconds, 0.0f}};
-    push.view_projection = glms_mat4_mul(kit_perspective(tan_y * width / height, tan_y, 0.1f, 100.0f),
-                                         glms_lookat(eye, middle, axis));
+    push.view_projection =
+        glms_mat4_mul(kit_perspective(tan_y * width / height, tan_y, 0.1f, 100.0f), glms_lookat(eye, middle, axis));
     push.size[2] = 0.21f * width * height / (float)f->all->count; /* as bright for any number and size */
     VkCommandBuffer commands = hd_vk_commands(recorder);
     kit_bind_args(&f->all->kit, recorder, &f->all->programs[DRAW], NULL, 0);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <webp/encode.h>
 
-/* compare_pictures A.png B.png LEAST: the structural similarity of two pictures (SSIM of libwebp, all channels), from 0 to
+/* compare_pictures A.png B.png LEAST: the structural similarity of two pictures (SSIM of libwebp, all channels), from 0
+ * to
  * 1. Exit status: 0 at least LEAST, 1 less, 2 no two pictures of like size. */
 
 static bool read_picture(const char *path, WebPPicture *out)
