@@ -88,14 +88,14 @@ static void animate(const struct scene *scene, float seconds, float last_seconds
     }
 }
 
-static vec3s eye_place(float seconds)
+static struct kit_camera camera_at(float seconds)
 {
-    return v3(-1.25f + 0.12f * seconds, 1.70f + 0.02f * seconds, 9.65f - 0.14f * seconds);
-}
-
-static mat4s view_at(float seconds)
-{
-    return glms_lookat(eye_place(seconds), v3(0.15f + 0.02f * seconds, 1.95f, -8.0f), v3(0, 1, 0));
+    return (struct kit_camera){.eye = v3(-1.25f + 0.12f * seconds, 1.70f + 0.02f * seconds, 9.65f - 0.14f * seconds),
+                               .target = v3(0.15f + 0.02f * seconds, 1.95f, -8.0f),
+                               .up = v3(0, 1, 0),
+                               .degrees = 50.0f,
+                               .near_z = 0.1f,
+                               .far_z = 320.0f};
 }
 
 void scene_frame(const struct scene *scene, const struct scene_view *view, struct frame_data *out)
@@ -103,16 +103,13 @@ void scene_frame(const struct scene *scene, const struct scene_view *view, struc
     struct constants *c = &out->constants;
     float seconds = (float)view->frame / 30.0f, last = view->frame ? (float)(view->frame - 1) / 30.0f : 0.0f;
     float width = (float)view->width, height = (float)view->height;
-    const float near_z = 0.1f, far_z = 320.0f, tan_y = tanf(0.5f * 50.0f * PI / 180.0f);
-    vec3s eye = eye_place(seconds);
+    struct kit_camera camera = camera_at(seconds), last_camera = camera_at(last);
+    vec3s eye = camera.eye;
 
-    mat4s projection = kit_perspective(tan_y * width / height, tan_y, near_z, far_z), jittered = projection;
-    jittered.raw[2][0] += (kit_halton(view->frame % 16 + 1, 2) - 0.5f) * 2.0f / width;
-    jittered.raw[2][1] += (kit_halton(view->frame % 16 + 1, 3) - 0.5f) * 2.0f / height;
-    mat4s looking = view_at(seconds), mirror = kit_place(v3(0, 0, 0), 0.0f, v3(1, -1, 1));
-    c->view_projection = glms_mat4_mul(jittered, looking);
-    c->clean_view_projection = glms_mat4_mul(projection, looking);
-    c->last_view_projection = glms_mat4_mul(projection, view_at(last));
+    mat4s mirror = kit_place(v3(0, 0, 0), 0.0f, v3(1, -1, 1));
+    c->view_projection = kit_camera_matrix(&camera, view->width, view->height, view->frame % 16 + 1);
+    c->clean_view_projection = kit_camera_matrix(&camera, view->width, view->height, 0);
+    c->last_view_projection = kit_camera_matrix(&last_camera, view->width, view->height, 0);
     c->inverse_view_projection = glms_mat4_inv(c->view_projection);
     c->mirror_view_projection = glms_mat4_mul(c->view_projection, mirror);
 
@@ -124,7 +121,8 @@ void scene_frame(const struct scene *scene, const struct scene_view *view, struc
     c->sun = (vec4s){{sun.x, sun.y, sun.z, 1.0f / (float)view->shadow_size}};
     c->sun_color = (vec4s){{5.4f, 2.55f, 0.98f, 0.74f}};
     c->size = (vec4s){{width, height, 1.0f / width, 1.0f / height}};
-    c->planes = (vec4s){{near_z, far_z, view->frame ? 0.92f : 0.0f, height / (2.0f * tan_y)}};
+    c->planes =
+        (vec4s){{camera.near_z, camera.far_z, view->frame ? 0.92f : 0.0f, height / (2.0f * kit_camera_tan(&camera))}};
     c->counts[0] = scene->light_count;
     c->counts[1] = view->frame;
     c->counts[2] = view->tiles_x;

@@ -64,4 +64,28 @@ static inline float kit_halton(uint32_t index, uint32_t base)
     return value;
 }
 
+struct kit_camera {
+    vec3s eye, target, up;
+    float degrees; /* angle of view, down */
+    float near_z, far_z;
+};
+
+static inline float kit_camera_tan(const struct kit_camera *camera)
+{
+    return tanf(0.5f * camera->degrees * PI / 180.0f);
+}
+
+/* World to clip space, for a picture of width x height. jitter: 0, or which of the points of Halton's sequence within
+ * the pixel is in its middle. */
+static inline mat4s kit_camera_matrix(const struct kit_camera *camera, uint32_t width, uint32_t height, uint32_t jitter)
+{
+    float tan_y = kit_camera_tan(camera), across = (float)width, down = (float)height;
+    mat4s projection = kit_perspective(tan_y * across / down, tan_y, camera->near_z, camera->far_z);
+    if (jitter > 0) {
+        projection.raw[2][0] += (kit_halton(jitter, 2) - 0.5f) * 2.0f / across;
+        projection.raw[2][1] += (kit_halton(jitter, 3) - 0.5f) * 2.0f / down;
+    }
+    return glms_mat4_mul(projection, glms_lookat(camera->eye, camera->target, camera->up));
+}
+
 #endif

@@ -32,8 +32,8 @@ static void picture_arrived(const void *data, uint64_t bytes, void *user)
     const struct kit_slot *slot = user;
     struct kit *kit = slot->kit;
     bool last = slot->number + 1 == kit->options.frames;
-    if (bytes != 4 * (uint64_t)kit->width * kit->height)
-        return;
+    if (bytes != 4 * (uint64_t)kit->width * kit->height || slot->number >= kit->options.frames)
+        return; /* no picture of RGBA8; the frame of --thumbnails */
     if (last) {
         kit->picture_hash = hash_words(data, bytes / 4);
         kit->last_picture = malloc(bytes);
@@ -51,8 +51,6 @@ static void picture_arrived(const void *data, uint64_t bytes, void *user)
 
 void kit_keep_picture(struct kit *kit, hd_resource picture)
 {
-    if (kit->phase != KIT_FRAMES)
-        return;
     if (kit->options.animation && !kit->animation && kit->number == 0) {
         kit->animation = kit_animation_begin(kit->width, kit->height);
         if (!kit_check(kit, kit->animation ? HD_OK : HD_UNSUPPORTED))

@@ -87,23 +87,31 @@ static void simulate(hd_recorder *recorder, void *user)
     vkCmdDispatch(hd_vk_commands(recorder), (f->all->count + 255) / 256, 1, 1);
 }
 
+/* It circles the attractor's axis of symmetry, which is up. */
+static struct kit_camera camera_at(float seconds)
+{
+    const float turn = 0.9f + 0.06f * seconds;
+    vec3s axis = glms_vec3_normalize(v3(1, 1, 1)), side = glms_vec3_normalize(glms_vec3_cross(axis, v3(0, 1, 0)));
+    vec3s around =
+        glms_vec3_add(glms_vec3_scale(side, cosf(turn)), glms_vec3_scale(glms_vec3_cross(axis, side), sinf(turn)));
+    vec3s middle = v3(-3.8f, -3.8f, -4.1f);
+    vec3s away = glms_vec3_add(glms_vec3_scale(around, 17.36f), glms_vec3_scale(axis, 21.84f));
+    return (struct kit_camera){glms_vec3_add(middle, away), middle, axis, 38.0f, 0.1f, 100.0f};
+}
+
 static void draw(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
-    const float tan_y = tanf(0.5f * 38.0f * PI / 180.0f), width = (float)f->width, height = (float)f->height;
-    const float turn = 0.9f + 0.06f * f->seconds;
-    vec3s middle = v3(-3.8f, -3.8f, -4.1f), axis = glms_vec3_normalize(v3(1, 1, 1));
-    vec3s side = glms_vec3_normalize(glms_vec3_cross(axis, v3(0, 1, 0))), other = glms_vec3_cross(axis, side);
-    vec3s around = glms_vec3_add(glms_vec3_scale(side, cosf(turn)), glms_vec3_scale(other, sinf(turn)));
-    vec3s eye = glms_vec3_add(
-        middle, glms_vec3_scale(glms_vec3_add(glms_vec3_scale(around, 0.62f), glms_vec3_scale(axis, 0.78f)), 28.0f));
-    struct {
+    struct kit_camera camera = camera_at(f->seconds);
+    const float width = (float)f->width, height = (float)f->height;
+    const struct {
         mat4s view_projection;
         float size[4], lens[4];
-    } push = {.size = {width, height, 0.0f, 0.5f * height / tan_y}, .lens = {25.5f, 0.16f, f->seconds, 0.0f}};
-    push.view_projection =
-        glms_mat4_mul(kit_perspective(tan_y * width / height, tan_y, 0.1f, 100.0f), glms_lookat(eye, middle, axis));
-    push.size[2] = 0.21f * width * height / (float)f->all->count; /* as bright for any number and size */
+    } push = {
+        .view_projection = kit_camera_matrix(&camera, f->width, f->height, 0),
+        /* the energy of one particle: as bright for any number and size */
+        .size = {width, height, 0.21f * width * height / (float)f->all->count, 0.5f * height / kit_camera_tan(&camera)},
+        .lens = {25.5f, 0.16f}};
     VkCommandBuffer commands = hd_vk_commands(recorder);
     kit_bind_args(&f->all->kit, recorder, &f->all->programs[DRAW], NULL, 0);
     kit_push(recorder, &f->all->programs[DRAW], &push, sizeof push);

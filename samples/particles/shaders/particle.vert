@@ -7,8 +7,8 @@ layout(location = 1) out vec3 along; /* pixels along and across the streak from 
 layout(location = 2) out float radius;
 layout(push_constant) uniform Push {
     mat4 view_projection;
-    vec4 size;   /* pixels; energy of one particle; pixels that one unit has at distance 1 */
-    vec4 lens;   /* distance in focus, aperture, seconds */
+    vec4 size;   /* in pixels; energy of one particle; pixels of one unit at distance 1 */
+    vec4 lens;   /* distance in focus, aperture */
 };
 
 vec3 palette(float t)
