@@ -89,7 +89,7 @@ def the_main_sample_leaves_pictures(page):
     sample = page.folder.parent / "samples" / "deferred" / "deferred"
     out = page.folder / "deferred"
     out.mkdir(exist_ok=True)
-    subprocess.run([str(sample), "--frames", "3", "--width", "256", "--height", "144", "--thumbnails",
+    subprocess.run([str(sample), "--frames", "3", "--size", "256x144", "--thumbnails",
                     "--out", str(out)], check=True, stdout=subprocess.DEVNULL, timeout=200)
     page.open("deferred/plan")
     equal(page.js("return heddle.ui.modes.map((m) => m[0])"), ["Measured", "Simulated", "Order"])
