@@ -1,0 +1,20 @@
+/* The parts of the frame's declaration. Each fills one list, on whatever thread; the lists join in this order. */
+#ifndef CITY_FRAME_H
+#define CITY_FRAME_H
+
+#include "city.h"
+
+typedef void (*declare_fn)(hd_graph *list, struct frame *frame);
+void declare_uploads(hd_graph *list, struct frame *f);
+void declare_geometry(hd_graph *list, struct frame *f);
+void declare_shadows(hd_graph *list, struct frame *f);
+void declare_async(hd_graph *list, struct frame *f);
+void declare_light(hd_graph *list, struct frame *f);
+void declare_picture(hd_graph *list, struct frame *f);
+
+/* Storage buffers that draws read, which no named access says. */
+extern const hd_custom_access vertex_storage, graphics_storage;
+#define VERTEX_STORAGE HD_ACCESS_CUSTOM, .custom = &vertex_storage
+#define GRAPHICS_STORAGE HD_ACCESS_CUSTOM, .custom = &graphics_storage
+
+#endif

@@ -1,0 +1,62 @@
+// Culling: one workgroup a chunk of 256 instances of one mesh. Those that stay are packed in order, so the draws do not
+// depend on which invocation was faster; each chunk is one indirect draw.
+layout(local_size_x = 256) in;
+struct Chunk {
+    uint index_count, first_index, first_instance, instance_count;
+};
+struct Draw {
+    uint index_count, instance_count, first_index;
+    int vertex_offset;
+    uint first_instance;
+};
+layout(set = 0, binding = 3, std430) readonly buffer Chunks
+{
+    Chunk chunks[];
+};
+layout(set = 0, binding = 4, std430) writeonly buffer List
+{
+    uint list[];
+};
+layout(set = 0, binding = 5, std430) writeonly buffer Draws
+{
+    Draw draws[];
+};
+
+shared uint sums[256];
+
+void pack(uint index, bool stays)
+{
+    uint lane = gl_LocalInvocationID.x, chunk = gl_WorkGroupID.x;
+    sums[lane] = stays ? 1u : 0u;
+    barrier();
+    for (uint step = 1u; step < 256u; step *= 2u) {
+        uint below = lane >= step ? sums[lane - step] : 0u;
+        barrier();
+        sums[lane] += below;
+        barrier();
+    }
+    Chunk c = chunks[chunk];
+    if (stays)
+        list[c.first_instance + sums[lane] - 1u] = index;
+    if (lane == 255u)
+        draws[chunk] = Draw(c.index_count, sums[255], c.first_index, 0, c.first_instance);
+}
+
+// Whether a ball touches what the matrix sees; reach: how far beyond the near side it may stand.
+bool ball_seen(mat4 m, vec3 centre, float radius, bool near_side)
+{
+    vec4 x = vec4(m[0][0], m[1][0], m[2][0], m[3][0]), y = vec4(m[0][1], m[1][1], m[2][1], m[3][1]);
+    vec4 z = vec4(m[0][2], m[1][2], m[2][2], m[3][2]), w = vec4(m[0][3], m[1][3], m[2][3], m[3][3]);
+    vec4 planes[5] = vec4[5](w + x, w - x, w + y, w - y, z);
+    for (int i = 0; i < 5; i++) {
+        if (dot(planes[i].xyz, centre) + planes[i].w < -radius * length(planes[i].xyz))
+            return false;
+    }
+    vec4 front = w - z;
+    return !near_side || dot(front.xyz, centre) + front.w >= -radius * length(front.xyz);
+}
+
+float radius_of(Instance i)
+{
+    return 0.5 * length(i.size.xyz);
+}

@@ -1,0 +1,171 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// What each pixel is made of. Albedo as its square root, with 1 - metallic; normal and roughness; light of its own;
+// motion in uv from the last frame to this one.
+#include "frame.glsl"
+#include "facade.glsl"
+#include "ground.glsl"
+layout(location = 0) in vec3 in_place;
+layout(location = 1) in vec3 in_normal;
+layout(location = 2) in vec4 in_now;
+layout(location = 3) in vec4 in_before;
+layout(location = 4) in vec3 in_local;
+layout(location = 5) flat in vec4 in_paint;
+layout(location = 6) flat in vec4 in_size;
+layout(set = 0, binding = 3) uniform sampler2D page;    // what the screens show
+layout(set = 0, binding = 4) uniform sampler2D ripples; // slopes of water in the rain, over 4 metres
+
+layout(location = 0) out vec4 out_albedo;
+layout(location = 1) out vec4 out_normal;
+layout(location = 2) out vec4 out_emission;
+layout(location = 3) out vec2 out_motion;
+
+struct Matter {
+    vec3 albedo;
+    float metallic;
+    vec3 normal;
+    float roughness;
+    vec3 emission;
+};
+
+void wall(inout Matter m, uint kind, uint style, uint seed, vec3 p, vec3 ray, float footprint)
+{
+    if (abs(m.normal.y) > 0.5) { // the roof: wet felt and gravel
+        float c = cloudy(p.xz * 0.4);
+        m.albedo = vec3(0.07, 0.07, 0.075) * (0.6 + 0.8 * c);
+        m.roughness = mix(0.55, 0.05, smoothstep(0.5, 0.6, c));
+        return;
+    }
+    vec3 along = abs(m.normal.x) > 0.5 ? vec3(0.0, 0.0, 1.0) : vec3(1.0, 0.0, 0.0);
+    vec3 in_wall = vec3(dot(ray, along), ray.y, -dot(ray, m.normal));
+    float u = dot(p, along);
+    Wall w = kind == SHOP ? shop_at(u, p.y, in_wall, seed, footprint) : wall_at(u, p.y, in_wall, seed, style, footprint);
+    m.albedo = w.albedo;
+    m.roughness = w.roughness;
+    m.metallic = w.metallic;
+    m.emission = w.emission;
+    m.normal = normalize(along * w.normal.x + vec3(0.0, w.normal.y, 0.0) + m.normal * w.normal.z);
+}
+
+void ground(inout Matter m, vec3 p, float footprint)
+{
+    Ground g = ground_at(p.xz, footprint);
+    m.albedo = g.albedo;
+    m.roughness = g.roughness;
+    float near = clamp(1.0 - footprint * 3.0, 0.0, 1.0);
+    vec2 rings = texture(ripples, p.xz * 0.25).rg * g.water * near;
+    vec2 bumps = vec2(noise2(p.xz * 9.0), noise2(p.xz * 9.0 + 31.0)) - 0.5;
+    vec2 swell = vec2(noise2(p.xz * 1.1 + 0.3 * frame.eye.w), noise2(p.xz * 1.1 + 17.0 - 0.3 * frame.eye.w)) - 0.5;
+    vec2 slope = rings * 0.30 + swell * 0.008 * g.water + bumps * 0.05 * (1.0 - g.water) * near;
+    m.normal = normalize(vec3(-slope.x, 1.0, -slope.y));
+}
+
+// Tubes of glass: strokes on a lattice that read as letters, a frame around them.
+void neon(inout Matter m, uint style, uint seed, vec3 local, vec3 size, vec3 n, float footprint)
+{
+    vec2 at = abs(n.x) > 0.5 ? vec2(local.z * size.z, local.y * size.y) : vec2(local.x * size.x, local.y * size.y);
+    vec2 extent = abs(n.x) > 0.5 ? size.zy : size.xy;
+    m.albedo = vec3(0.012);
+    m.roughness = 0.3;
+    if (min(extent.x, extent.y) < 0.5) // the thin sides
+        return;
+    vec2 p = at + 0.5 * extent;
+    float unit = style == 0u ? extent.x : extent.y;
+    vec2 cell = style == 0u ? vec2(0.0, floor(p.y / unit)) : vec2(floor(p.x / unit), 0.0);
+    vec2 q = p / unit - cell;
+    bool whole = style == 0u ? (cell.y + 1.0) * unit < extent.y + 0.02 : (cell.x + 1.0) * unit < extent.x + 0.02;
+    uint bits = mix_bits(seed * 31u + uint(cell.x) * 7u + uint(cell.y) * 13u);
+    float d = 1.0;
+    for (int k = 0; k < 3; k++) {
+        float line = 0.22 + 0.28 * float(k);
+        float from = (bits >> (k * 4)) % 3u == 0u ? 0.5 : 0.2, to = (bits >> (k * 4 + 2)) % 3u == 0u ? 0.5 : 0.8;
+        if ((bits >> k & 1u) != 0u || k == 1)
+            d = min(d, length(vec2(q.x - clamp(q.x, from, to), q.y - line)));
+        if ((bits >> (k + 5) & 1u) != 0u || k == 0)
+            d = min(d, length(vec2(q.x - line, q.y - clamp(q.y, from, max(to, from + 0.3)))));
+    }
+    d = whole ? d * unit : 1.0;
+    vec2 edge = 0.5 * extent - abs(at);
+    d = min(d, abs(min(edge.x, edge.y) - 0.07));
+    float flicker = hash2(ivec2(int(seed), int(frame.eye.w * 9.0)), 3u) < 0.03 && seed % 5u == 0u ? 0.25 : 1.0;
+    float wide = 0.028 + 0.6 * footprint;
+    float tube = exp(-d * d / (wide * wide)) * min(1.0, 0.05 / wide + 0.25);
+    vec3 glow = in_paint.rgb * (0.055 + 0.22 * exp(-d * 9.0));
+    m.emission = (mix(in_paint.rgb, vec3(1.0), 0.35) * tube * 1.9 + glow) * in_paint.w * flicker;
+}
+
+void car(inout Matter m, uint style, vec3 p, vec3 local, vec3 n)
+{
+    bool bus = (style & 2u) != 0u, lit = (style & 1u) != 0u;
+    float beads = noise2(p.xz * 60.0 + p.y * 40.0);
+    m.metallic = 0.35;
+    m.roughness = 0.16 + 0.12 * beads;
+    bool pane = bus ? local.y > -0.16 && local.y < 0.30 && abs(n.y) < 0.5
+                    : local.y > 0.10 && local.y < 0.455 && n.y < 0.86 && local.z > -0.21 && local.z < 0.40;
+    float post = bus ? abs(fract(local.z * 7.0) - 0.5) : min(abs(local.z - 0.085), abs(local.z - 0.31)) * 14.0;
+    if (pane && (bus ? post < 0.46 : post > 0.14 || abs(n.x) < 0.5)) {
+        m.albedo = vec3(0.01);
+        m.metallic = 0.0;
+        m.roughness = 0.05;
+        if (bus)
+            m.emission = vec3(1.0, 0.80, 0.52) * (0.55 + 0.9 * hash2(ivec2(floor(local.yz * vec2(5.0, 14.0))), 9u));
+    }
+    if (!bus && local.y < -0.36)
+        m.albedo *= 0.15;
+    bool corner = abs(local.x) > 0.24 && abs(local.x) < 0.44;
+    if (local.z < -0.465 && corner && local.y > (bus ? -0.34 : -0.18) && local.y < (bus ? -0.22 : 0.0))
+        m.emission = lit ? vec3(1.0, 0.88, 0.70) * 34.0 : vec3(0.02);
+    if (local.z > 0.465 && abs(local.x) > 0.22 && local.y > (bus ? -0.30 : -0.08) && local.y < (bus ? -0.16 : 0.10))
+        m.emission = vec3(1.0, 0.035, 0.02) * (lit ? 9.0 : 0.15);
+}
+
+void screen(inout Matter m, uint style, uint seed, vec3 local, vec3 n)
+{
+    vec2 at = vec2(abs(n.x) > 0.5 ? -local.z * sign(n.x) : local.x * sign(n.z), -local.y) + 0.5;
+    vec2 uv = style == 4u ? vec2(0.5 + at.x * 0.5, at.y) : vec2(at.x * 0.5, at.y);
+    vec3 shown = texture(page, uv).rgb;
+    shown *= shown;
+    vec2 dots = abs(fract(at * vec2(96.0, 54.0)) - 0.5);
+    float blur = clamp(length(fwidth(at)) * 90.0, 0.0, 1.0);
+    m.emission = shown * in_paint.w * mix(smoothstep(0.5, 0.25, max(dots.x, dots.y)) * 1.5, 1.0, blur);
+    m.albedo = vec3(0.01);
+    m.roughness = 0.2;
+}
+
+void main()
+{
+    uint matter = floatBitsToUint(in_size.w), kind = matter & 15u, style = matter >> 4 & 15u, seed = matter >> 8;
+    vec3 p = in_place, n = normalize(in_normal), ray = normalize(p - frame.eye.xyz);
+    float footprint = length(p - frame.eye.xyz) / frame.planes.w;
+    footprint /= max(kind == GROUND ? 1.0 : abs(dot(n, ray)), 0.25);
+    Matter m = Matter(in_paint.rgb, 0.0, n, in_paint.w, vec3(0.0));
+    if (kind == FACADE || kind == SHOP)
+        wall(m, kind, style, seed, p, ray, footprint);
+    else if (kind == GROUND)
+        ground(m, p, length(p - frame.eye.xyz) / frame.planes.w);
+    else if (kind == NEON)
+        neon(m, style, seed, in_local, in_size.xyz, n, footprint);
+    else if (kind == GLOW) {
+        m.emission = in_paint.rgb * in_paint.w;
+        m.roughness = 0.4;
+    } else if (kind == CAR)
+        car(m, style, p, in_local, n);
+    else if (kind == SCREEN)
+        screen(m, style, seed, in_local, n);
+    else if (kind == CLOTH && style == 1u) { // leaves
+        float leaf = noise2(p.xy * 9.0 + p.z * 5.0) * noise2(p.zy * 9.0 + p.x * 4.0 + 7.0);
+        m.albedo *= 0.35 + 2.6 * leaf;
+        m.normal = normalize(n + 0.9 * (vec3(noise2(p.xy * 11.0), noise2(p.yz * 11.0), noise2(p.zx * 11.0)) - 0.5));
+        m.roughness = 0.45;
+    } else { // stone, metal, plaster: a little uneven, wet from above
+        float c = cloudy(p.xz * 1.7 + p.y * 1.3);
+        m.albedo *= 0.75 + 0.5 * c;
+        if (n.y > 0.6)
+            m.roughness = mix(m.roughness, 0.10, 0.8);
+    }
+    m.roughness = clamp(m.roughness, 0.02, 1.0);
+    out_albedo = vec4(sqrt(clamp(m.albedo, 0.0, 1.0)), 1.0 - m.metallic);
+    out_normal = vec4(m.normal, m.roughness);
+    out_emission = vec4(min(m.emission, vec3(60.0)), 1.0);
+    out_motion = 0.5 * (in_now.xy / in_now.w - in_before.xy / in_before.w);
+}
