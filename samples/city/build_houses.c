@@ -7,7 +7,7 @@
  * field, holds the very same walls for rays that leave the screen (shaders/map.glsl). */
 
 #define FLOOR 3.5f
-#define SHOP 4.5f
+#define SHOP_HEIGHT 4.5f
 
 enum { BLOCKS_X = 16, BLOCKS_Z = 21, FIRST_BLOCK_X = -8, FIRST_BLOCK_Z = -19, MAX_HOUSES = 4096 };
 
@@ -36,7 +36,8 @@ static void box(struct build *b, vec3s lo, vec3s hi, uint32_t matter, vec3s pain
 
 static void turned(struct build *b, enum mesh_id mesh, vec3s at, vec3s size, uint32_t matter, vec3s paint, float shine)
 {
-    struct instance i = {.place = at, .size = size, .matter = matter, .paint = {paint.x, paint.y, paint.z}, .shine = shine};
+    struct instance i = {
+        .place = at, .size = size, .matter = matter, .paint = {paint.x, paint.y, paint.z}, .shine = shine};
     i.last_place = at;
     build_add(b, mesh, &i);
 }
@@ -46,8 +47,10 @@ static void mark_map(struct scene *scene, const struct house *h)
     uint32_t bits = h->seed << 2 | h->style;
     float packed;
     memcpy(&packed, &bits, sizeof packed);
-    int x0 = (int)lroundf((h->x0 - scene->map_from.x) / MAP_CELL), x1 = (int)lroundf((h->x1 - scene->map_from.x) / MAP_CELL);
-    int z0 = (int)lroundf((h->z0 - scene->map_from.z) / MAP_CELL), z1 = (int)lroundf((h->z1 - scene->map_from.z) / MAP_CELL);
+    int x0 = (int)lroundf((h->x0 - scene->map_from.x) / MAP_CELL),
+        x1 = (int)lroundf((h->x1 - scene->map_from.x) / MAP_CELL);
+    int z0 = (int)lroundf((h->z0 - scene->map_from.z) / MAP_CELL),
+        z1 = (int)lroundf((h->z1 - scene->map_from.z) / MAP_CELL);
     for (int z = z0 < 0 ? 0 : z0; z < z1 && z < MAP_SIZE; z++) {
         for (int x = x0 < 0 ? 0 : x0; x < x1 && x < MAP_SIZE; x++) {
             scene->map[z * MAP_SIZE + x][0] = h->height;
@@ -70,7 +73,7 @@ static float height_at(float x, float z, uint32_t seed)
     float height = 15.0f + 17.0f * r + (tall > 0.72f ? 14.0f : 0.0f);
     height += far * (tall > 0.45f ? 100.0f * tall * r : 14.0f);
     height += fabsf(x) > 120.0f && tall > 0.75f ? 50.0f * r : 0.0f;
-    return SHOP + FLOOR * floorf((height - SHOP) / FLOOR);
+    return SHOP_HEIGHT + FLOOR * floorf((height - SHOP_HEIGHT) / FLOOR);
 }
 
 /* A house, or a tower over a base where it is high. */
@@ -85,7 +88,7 @@ static void raise_house(struct houses *all, float x0, float x1, float z0, float 
         add_house(all, h);
         return;
     }
-    float base = SHOP + FLOOR * floorf((0.22f * height + 8.0f) / FLOOR);
+    float base = SHOP_HEIGHT + FLOOR * floorf((0.22f * height + 8.0f) / FLOOR);
     h.height = base;
     add_house(all, h);
     float inset = 3.0f;
@@ -95,7 +98,8 @@ static void raise_house(struct houses *all, float x0, float x1, float z0, float 
         h.height = base + FLOOR * floorf((0.72f * (height - base)) / FLOOR);
         add_house(all, h);
         if (x1 - x0 > 20.0f && z1 - z0 > 20.0f)
-            add_house(all, (struct house){x0 + 6.0f, x1 - 6.0f, z0 + 6.0f, z1 - 6.0f, top, h.height, h.seed, style, block});
+            add_house(all,
+                      (struct house){x0 + 6.0f, x1 - 6.0f, z0 + 6.0f, z1 - 6.0f, top, h.height, h.seed, style, block});
         return;
     }
     add_house(all, h);
@@ -113,7 +117,8 @@ static void plan_block(struct houses *all, int bx, int bz, uint32_t block)
         if (z0 > -160.0f && cut == 4)
             cut = 0;
         for (int k = 0; cuts[cut][k + 1] > 0.0f; k++)
-            raise_house(all, left, left + 33.0f, z0 + cuts[cut][k], z0 + cuts[cut][k + 1], hash_bits(seed, (uint32_t)k, 77), block);
+            raise_house(all, left, left + 33.0f, z0 + cuts[cut][k], z0 + cuts[cut][k + 1],
+                        hash_bits(seed, (uint32_t)k, 77), block);
     }
 }
 
@@ -122,8 +127,9 @@ static void body(struct build *b, const struct house *h)
     uint32_t facade = matter_of(FACADE, h->style, h->seed & 0xffffffu);
     vec3s grey = v3(0.12f, 0.12f, 0.125f);
     if (h->base == 0.0f) {
-        box(b, v3(h->x0, -0.5f, h->z0), v3(h->x1, SHOP, h->z1), matter_of(SHOP, h->style, h->seed & 0xffffffu), grey, 0.5f);
-        box(b, v3(h->x0, SHOP, h->z0), v3(h->x1, h->height, h->z1), facade, grey, 0.6f);
+        box(b, v3(h->x0, -0.5f, h->z0), v3(h->x1, SHOP_HEIGHT, h->z1), matter_of(SHOP, h->style, h->seed & 0xffffffu),
+            grey, 0.5f);
+        box(b, v3(h->x0, SHOP_HEIGHT, h->z0), v3(h->x1, h->height, h->z1), facade, grey, 0.6f);
     } else
         box(b, v3(h->x0, h->base, h->z0), v3(h->x1, h->height, h->z1), facade, grey, 0.6f);
     vec3s stone = h->style == 3 ? v3(0.05f, 0.055f, 0.06f) : v3(0.20f, 0.185f, 0.17f);
@@ -138,23 +144,29 @@ static void roof(struct build *b, const struct house *h)
     uint32_t count = 2 + h->seed % 4;
     for (uint32_t i = 0; i < count; i++) {
         float sx = 1.2f + 3.0f * hash01(h->seed, i, 21), sz = 1.2f + 2.4f * hash01(h->seed, i, 22);
-        float x = h->x0 + 2.0f + (w - 4.0f - sx) * hash01(h->seed, i, 23), z = h->z0 + 2.0f + (d - 4.0f - sz) * hash01(h->seed, i, 24);
+        float x = h->x0 + 2.0f + (w - 4.0f - sx) * hash01(h->seed, i, 23),
+              z = h->z0 + 2.0f + (d - 4.0f - sz) * hash01(h->seed, i, 24);
         box(b, v3(x, y, z), v3(x + sx, y + 0.9f + 1.6f * hash01(h->seed, i, 25), z + sz), matter_of(PLAIN, 0, 0),
             v3(0.10f, 0.105f, 0.11f), 0.55f);
     }
     if (h->height < 46.0f && hash01(h->seed, 5, 21) > 0.45f) { /* a water tank on legs */
-        float x = h->x0 + 4.0f + (w - 8.0f) * hash01(h->seed, 6, 21), z = h->z0 + 4.0f + (d - 8.0f) * hash01(h->seed, 7, 21);
+        float x = h->x0 + 4.0f + (w - 8.0f) * hash01(h->seed, 6, 21),
+              z = h->z0 + 4.0f + (d - 8.0f) * hash01(h->seed, 7, 21);
         for (int k = 0; k < 4; k++)
             box(b, v3(x - 1.2f + 2.2f * (float)(k & 1), y, z - 1.2f + 2.2f * (float)(k >> 1)),
-                v3(x - 1.0f + 2.2f * (float)(k & 1), y + 2.4f, z - 1.0f + 2.2f * (float)(k >> 1)), matter_of(PLAIN, 0, 0),
-                v3(0.05f, 0.05f, 0.05f), 0.6f);
-        turned(b, MESH_CYLINDER, v3(x, y + 3.9f, z), v3(3.4f, 3.2f, 3.4f), matter_of(PLAIN, 0, 0), v3(0.13f, 0.08f, 0.05f), 0.7f);
-        turned(b, MESH_UMBRELLA, v3(x, y + 6.0f, z), v3(3.7f, 1.1f, 3.7f), matter_of(PLAIN, 0, 0), v3(0.08f, 0.07f, 0.065f), 0.6f);
+                v3(x - 1.0f + 2.2f * (float)(k & 1), y + 2.4f, z - 1.0f + 2.2f * (float)(k >> 1)),
+                matter_of(PLAIN, 0, 0), v3(0.05f, 0.05f, 0.05f), 0.6f);
+        turned(b, MESH_CYLINDER, v3(x, y + 3.9f, z), v3(3.4f, 3.2f, 3.4f), matter_of(PLAIN, 0, 0),
+               v3(0.13f, 0.08f, 0.05f), 0.7f);
+        turned(b, MESH_UMBRELLA, v3(x, y + 6.0f, z), v3(3.7f, 1.1f, 3.7f), matter_of(PLAIN, 0, 0),
+               v3(0.08f, 0.07f, 0.065f), 0.6f);
     }
     if (h->height > 60.0f) {
         float x = 0.5f * (h->x0 + h->x1), z = 0.5f * (h->z0 + h->z1), mast = 8.0f + 14.0f * hash01(h->seed, 8, 21);
-        turned(b, MESH_CYLINDER, v3(x, y + 0.5f * mast, z), v3(0.35f, mast, 0.35f), matter_of(PLAIN, 0, 0), v3(0.1f, 0.1f, 0.1f), 0.4f);
-        turned(b, MESH_BALL, v3(x, y + mast, z), v3(0.7f, 0.7f, 0.7f), matter_of(GLOW, 0, 0), v3(1.0f, 0.05f, 0.03f), 9.0f);
+        turned(b, MESH_CYLINDER, v3(x, y + 0.5f * mast, z), v3(0.35f, mast, 0.35f), matter_of(PLAIN, 0, 0),
+               v3(0.1f, 0.1f, 0.1f), 0.4f);
+        turned(b, MESH_BALL, v3(x, y + mast, z), v3(0.7f, 0.7f, 0.7f), matter_of(GLOW, 0, 0), v3(1.0f, 0.05f, 0.03f),
+               9.0f);
     }
 }
 
@@ -164,11 +176,12 @@ struct face {
     float length;
 };
 
-static void on_face(struct build *b, const struct face *f, float u0, float u1, float y0, float y1, float thick, float off,
-                    uint32_t matter, vec3s paint, float shine)
+static void on_face(struct build *b, const struct face *f, float u0, float u1, float y0, float y1, float thick,
+                    float off, uint32_t matter, vec3s paint, float shine)
 {
     vec3s a = glms_vec3_add(glms_vec3_add(f->from, glms_vec3_scale(f->along, u0)), glms_vec3_scale(f->out, off));
-    vec3s c = glms_vec3_add(glms_vec3_add(f->from, glms_vec3_scale(f->along, u1)), glms_vec3_scale(f->out, off + thick));
+    vec3s c =
+        glms_vec3_add(glms_vec3_add(f->from, glms_vec3_scale(f->along, u1)), glms_vec3_scale(f->out, off + thick));
     box(b, v3(fminf(a.x, c.x), y0, fminf(a.z, c.z)), v3(fmaxf(a.x, c.x), y1, fmaxf(a.z, c.z)), matter, paint, shine);
 }
 
@@ -184,8 +197,9 @@ static void faces_of(const struct house *h, struct face faces[4])
 /* Neon in pinks, blues and greens. */
 static vec3s neon_paint(uint32_t seed)
 {
-    static const float colors[7][3] = {{1.0f, 0.08f, 0.35f}, {0.05f, 0.75f, 1.0f}, {1.0f, 0.28f, 0.05f}, {0.75f, 0.12f, 1.0f},
-                                       {0.10f, 1.0f, 0.55f}, {1.0f, 0.62f, 0.10f}, {1.0f, 0.10f, 0.08f}};
+    static const float colors[7][3] = {{1.0f, 0.08f, 0.35f}, {0.05f, 0.75f, 1.0f}, {1.0f, 0.28f, 0.05f},
+                                       {0.75f, 0.12f, 1.0f}, {0.10f, 1.0f, 0.55f}, {1.0f, 0.62f, 0.10f},
+                                       {1.0f, 0.10f, 0.08f}};
     const float *c = colors[seed % 7];
     return v3(c[0], c[1], c[2]);
 }
@@ -207,9 +221,12 @@ static void signs(struct build *b, const struct house *h, const struct face *f, 
         tall = fminf(tall, h->height - y - 1.0f);
         if (tall > 2.0f) {
             vec3s paint = neon_paint(seed);
-            on_face(b, f, u - 0.17f, u + 0.17f, y - 0.15f, y + tall + 0.15f, 1.5f, 0.35f, matter_of(PLAIN, 0, 0), dark, 0.4f);
-            on_face(b, f, u - 0.21f, u + 0.21f, y, y + tall, 1.2f, 0.5f, matter_of(NEON, 0, seed & 0xffffffu), paint, 8.0f);
-            build_light(b, at_face(f, u, y + 0.3f * tall, 2.6f), 13.0f, glms_vec3_scale(paint, 8.5f), v3(0, -1, 0), -2.0f);
+            on_face(b, f, u - 0.17f, u + 0.17f, y - 0.15f, y + tall + 0.15f, 1.5f, 0.35f, matter_of(PLAIN, 0, 0), dark,
+                    0.4f);
+            on_face(b, f, u - 0.21f, u + 0.21f, y, y + tall, 1.2f, 0.5f, matter_of(NEON, 0, seed & 0xffffffu), paint,
+                    8.0f);
+            build_light(b, at_face(f, u, y + 0.3f * tall, 2.6f), 13.0f, glms_vec3_scale(paint, 8.5f), v3(0, -1, 0),
+                        -2.0f);
         }
     }
     if (hash01(seed, 5, 31) > 0.55f && f->length > 14.0f) { /* a word along the wall */
@@ -218,7 +235,8 @@ static void signs(struct build *b, const struct house *h, const struct face *f, 
         float y = 4.75f;
         on_face(b, f, u - 0.1f, u + width + 0.1f, y - 0.1f, y + 1.2f, 0.16f, 0.02f, matter_of(PLAIN, 0, 0), dark, 0.5f);
         on_face(b, f, u, u + width, y, y + 1.1f, 0.1f, 0.2f, matter_of(NEON, 1, seed & 0xffffffu), paint, 7.0f);
-        build_light(b, at_face(f, u + 0.5f * width, y + 0.4f, 1.6f), 10.0f, glms_vec3_scale(paint, 6.0f), v3(0, -1, 0), -2.0f);
+        build_light(b, at_face(f, u + 0.5f * width, y + 0.4f, 1.6f), 10.0f, glms_vec3_scale(paint, 6.0f), v3(0, -1, 0),
+                    -2.0f);
     }
     for (float u = 1.0f; u + 5.0f < f->length; u += 6.0f) { /* light of the shop windows, awnings over some */
         uint32_t shop = hash_bits(seed, (uint32_t)u, 32);
@@ -230,8 +248,10 @@ static void signs(struct build *b, const struct house *h, const struct face *f, 
     }
     if (hash01(seed, 8, 31) > 0.86f && h->height > 20.0f && f->length > 16.0f) { /* a screen */
         float width = 9.0f, y = 9.0f, u = 0.5f * (f->length - width);
-        on_face(b, f, u - 0.25f, u + width + 0.25f, y - 0.25f, y + 5.35f, 0.4f, 0.05f, matter_of(PLAIN, 0, 0), dark, 0.4f);
-        on_face(b, f, u, u + width, y, y + 5.1f, 0.1f, 0.45f, matter_of(SCREEN, side, seed & 0xffffffu), v3(1, 1, 1), 3.2f);
+        on_face(b, f, u - 0.25f, u + width + 0.25f, y - 0.25f, y + 5.35f, 0.4f, 0.05f, matter_of(PLAIN, 0, 0), dark,
+                0.4f);
+        on_face(b, f, u, u + width, y, y + 5.1f, 0.1f, 0.45f, matter_of(SCREEN, side, seed & 0xffffffu), v3(1, 1, 1),
+                3.2f);
         build_light(b, at_face(f, u + 0.5f * width, y + 1.0f, 3.5f), 17.0f, v3(6.0f, 4.0f, 9.0f), v3(0, -1, 0), -2.0f);
     }
 }
@@ -240,30 +260,35 @@ static void signs(struct build *b, const struct house *h, const struct face *f, 
 static void windows(struct build *b, const struct house *h, const struct face *f)
 {
     vec3s stone = v3(0.24f, 0.225f, 0.205f);
-    float bottom = h->base > 0.0f ? h->base : SHOP;
+    float bottom = h->base > 0.0f ? h->base : SHOP_HEIGHT;
     if (h->style == 1) {
         for (float u = 0.0f; u <= f->length + 0.01f; u += 1.5f)
-            on_face(b, f, u - 0.09f, u + 0.09f, bottom, h->height - 0.4f, 0.22f, 0.0f, matter_of(PLAIN, 0, 0), stone, 0.7f);
+            on_face(b, f, u - 0.09f, u + 0.09f, bottom, h->height - 0.4f, 0.22f, 0.0f, matter_of(PLAIN, 0, 0), stone,
+                    0.7f);
     }
     for (float y = bottom; y + 1.0f < h->height; y += FLOOR) {
         if (h->style == 3 || h->style == 1)
-            on_face(b, f, 0.0f, f->length, y - 0.09f, y + 0.09f, h->style == 3 ? 0.07f : 0.25f, 0.0f, matter_of(PLAIN, 0, 0),
-                    h->style == 3 ? v3(0.06f, 0.065f, 0.07f) : stone, 0.5f);
+            on_face(b, f, 0.0f, f->length, y - 0.09f, y + 0.09f, h->style == 3 ? 0.07f : 0.25f, 0.0f,
+                    matter_of(PLAIN, 0, 0), h->style == 3 ? v3(0.06f, 0.065f, 0.07f) : stone, 0.5f);
         for (float u = 0.0f; u + 2.9f < f->length && (h->style == 0 || h->style == 2); u += 3.0f) {
             float side = h->style == 2 ? 0.3f : 0.55f, low = h->style == 2 ? 0.95f : 0.9f;
-            uint32_t seed = hash_bits(h->seed + (uint32_t)(f->out.x * 3.0f + f->out.z * 5.0f + 8.0f), (uint32_t)u, (uint32_t)y);
-            on_face(b, f, u + side - 0.06f, u + 3.06f - side, y + low - 0.14f, y + low, 0.17f, 0.0f, matter_of(PLAIN, 0, 0), stone, 0.7f);
+            uint32_t seed =
+                hash_bits(h->seed + (uint32_t)(f->out.x * 3.0f + f->out.z * 5.0f + 8.0f), (uint32_t)u, (uint32_t)y);
+            on_face(b, f, u + side - 0.06f, u + 3.06f - side, y + low - 0.14f, y + low, 0.17f, 0.0f,
+                    matter_of(PLAIN, 0, 0), stone, 0.7f);
             if (h->style == 0)
-                on_face(b, f, u + side - 0.06f, u + 3.06f - side, y + 2.9f, y + 3.12f, 0.10f, 0.0f, matter_of(PLAIN, 0, 0), stone, 0.7f);
+                on_face(b, f, u + side - 0.06f, u + 3.06f - side, y + 2.9f, y + 3.12f, 0.10f, 0.0f,
+                        matter_of(PLAIN, 0, 0), stone, 0.7f);
             if (seed % 9 == 0)
                 on_face(b, f, u + 1.05f, u + 1.95f, y + low, y + low + 0.55f, 0.45f, 0.02f, matter_of(PLAIN, 0, 0),
                         v3(0.20f, 0.20f, 0.20f), 0.5f);
             if (h->style == 2 && seed % 3 == 1) { /* a balcony with a rail */
                 on_face(b, f, u + 0.2f, u + 2.8f, y - 0.05f, y + 0.1f, 1.0f, 0.0f, matter_of(PLAIN, 0, 0), stone, 0.7f);
-                on_face(b, f, u + 0.2f, u + 2.8f, y + 1.0f, y + 1.06f, 0.06f, 0.94f, matter_of(PLAIN, 0, 0), v3(0.03f, 0.03f, 0.03f), 0.4f);
+                on_face(b, f, u + 0.2f, u + 2.8f, y + 1.0f, y + 1.06f, 0.06f, 0.94f, matter_of(PLAIN, 0, 0),
+                        v3(0.03f, 0.03f, 0.03f), 0.4f);
                 for (int k = 0; k < 9; k++)
-                    on_face(b, f, u + 0.2f + 0.32f * (float)k, u + 0.23f + 0.32f * (float)k, y + 0.1f, y + 1.0f, 0.03f, 0.955f,
-                            matter_of(PLAIN, 0, 0), v3(0.03f, 0.03f, 0.03f), 0.4f);
+                    on_face(b, f, u + 0.2f + 0.32f * (float)k, u + 0.23f + 0.32f * (float)k, y + 0.1f, y + 1.0f, 0.03f,
+                            0.955f, matter_of(PLAIN, 0, 0), v3(0.03f, 0.03f, 0.03f), 0.4f);
             }
         }
     }
@@ -276,7 +301,7 @@ static void escape(struct build *b, const struct house *h, const struct face *f)
     vec3s iron = v3(0.03f, 0.028f, 0.028f);
     if (f->length < 12.0f)
         return;
-    for (float y = SHOP + FLOOR; y + 1.0f < h->height; y += FLOOR) {
+    for (float y = SHOP_HEIGHT + FLOOR; y + 1.0f < h->height; y += FLOOR) {
         on_face(b, f, u, u + 4.5f, y, y + 0.08f, 1.1f, 0.05f, matter_of(PLAIN, 0, 0), iron, 0.5f);
         on_face(b, f, u, u + 4.5f, y + 0.95f, y + 1.0f, 0.05f, 1.1f, matter_of(PLAIN, 0, 0), iron, 0.5f);
         for (int k = 0; k <= 10; k++)
@@ -293,8 +318,9 @@ static void detail(struct build *b, const struct house *h)
     struct face faces[4];
     faces_of(h, faces);
     if (h->base == 0.0f)
-        box(b, v3(h->x0 - 0.22f, SHOP - 0.2f, h->z0 - 0.22f), v3(h->x1 + 0.22f, SHOP + 0.16f, h->z1 + 0.22f),
-            matter_of(PLAIN, 0, 0), v3(0.15f, 0.145f, 0.14f), 0.6f);
+        box(b, v3(h->x0 - 0.22f, SHOP_HEIGHT - 0.2f, h->z0 - 0.22f),
+            v3(h->x1 + 0.22f, SHOP_HEIGHT + 0.16f, h->z1 + 0.22f), matter_of(PLAIN, 0, 0), v3(0.15f, 0.145f, 0.14f),
+            0.6f);
     roof(b, h);
     for (uint32_t i = 0; i < 4; i++) {
         if (h->base == 0.0f && (i >= 2 || fabsf(0.5f * (h->x0 + h->x1)) < 40.0f || i == h->seed % 2))
@@ -313,11 +339,12 @@ static int by_distance(const void *a, const void *b)
     return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* All bodies first, then what makes them rich, nearest blocks first, until as many instances are there as are wanted. */
+/* All bodies first, then what makes them rich, nearest blocks first, until as many instances are there as are wanted.
+ */
 void build_houses(struct build *b)
 {
     struct houses *all = calloc(1, sizeof *all);
-    float (*order)[2] = calloc(BLOCKS_X * BLOCKS_Z, sizeof *order);
+    float(*order)[2] = calloc(BLOCKS_X * BLOCKS_Z, sizeof *order);
     for (uint32_t block = 0; all && order && block < BLOCKS_X * BLOCKS_Z; block++) {
         int bx = FIRST_BLOCK_X + (int)(block % BLOCKS_X), bz = FIRST_BLOCK_Z + (int)(block / BLOCKS_X);
         all->begin[block] = all->count;

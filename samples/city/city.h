@@ -111,6 +111,14 @@ struct city_options {
     const char *show;
 };
 
+/* Times of passes, by name. */
+enum { MOST_PASSES = 128 };
+struct pass_times {
+    char names[MOST_PASSES][32];
+    double us[MOST_PASSES];
+    uint32_t count;
+};
+
 struct city {
     struct city_options options;
     struct kit kit;
@@ -119,7 +127,8 @@ struct city {
     struct kit_resource vertices, indices, statics, chunks, map, decals, identity, knot_indices;
     uint32_t shadow_size, lamp_size, drop_count;
     struct frame frames[KIT_SLOTS];
-    float exposure[4]; /* of the newest frame that came back */
+    const struct pass_times *costs; /* measured, in place of those that frame_*.c say; may be null */
+    float exposure[4];              /* of the newest frame that came back */
 };
 
 /* programs.c */
@@ -133,7 +142,8 @@ bool city_open(struct city *city, const struct kit_options *options);
 int city_close(struct city *city);
 /* page.c: what the screens of the city show at that time. */
 void page_draw(uint32_t *texels, float seconds);
-void text_draw(uint32_t *texels, uint32_t width, uint32_t height, int x, int y, int scale, const char *text, uint32_t color);
+void text_draw(uint32_t *texels, uint32_t width, uint32_t height, int x, int y, int scale, const char *text,
+               uint32_t color);
 /* timeline.c: the queues of the newest finished frame as bars. */
 void timeline_draw(const struct city *city, uint32_t *texels);
 

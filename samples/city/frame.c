@@ -1,5 +1,7 @@
 #include "frame.h"
 
+#include <string.h>
+
 /* The frame, as heddle is told of it. Resources are declared here, by one thread; passes in frame_geometry.c and
  * frame_light.c, in six lists that workers fill side by side. Lists join in the order of their numbers, so the frame is
  * the same with any number of workers. heddle finds out what depends on what, which queue runs what, where barriers
@@ -9,11 +11,22 @@ const hd_custom_access vertex_storage = {.stages = VK_PIPELINE_STAGE_2_VERTEX_SH
                                          .access = VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
                                          .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                                          .reads = true};
-const hd_custom_access graphics_storage = {
-    .stages = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-    .access = VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
-    .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-    .reads = true};
+const hd_custom_access graphics_storage = {.stages = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT |
+                                                     VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+                                           .access = VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
+                                           .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
+                                           .reads = true};
+
+void add_pass(hd_graph *list, const struct frame *f, const hd_pass_desc *desc)
+{
+    const struct pass_times *costs = f->city->costs;
+    hd_pass_desc priced = *desc;
+    for (uint32_t i = 0; costs && i < costs->count; i++) {
+        if (strcmp(costs->names[i], desc->name) == 0)
+            priced.cost_us = (float)costs->us[i];
+    }
+    hd_graph_pass(list, &priced);
+}
 
 static hd_resource image(struct frame *f, const char *name, uint32_t divisor, VkFormat format)
 {
@@ -23,10 +36,12 @@ static hd_resource image(struct frame *f, const char *name, uint32_t divisor, Vk
                                                           .format = format});
 }
 
-static hd_resource sized(struct frame *f, const char *name, uint32_t width, uint32_t height, uint32_t mips, VkFormat format)
+static hd_resource sized(struct frame *f, const char *name, uint32_t width, uint32_t height, uint32_t mips,
+                         VkFormat format)
 {
-    return kit_image_with(&f->city->kit, &(hd_image_desc){
-                                             .name = name, .width = width, .height = height, .mips = mips, .format = format});
+    return kit_image_with(
+        &f->city->kit,
+        &(hd_image_desc){.name = name, .width = width, .height = height, .mips = mips, .format = format});
 }
 
 static hd_resource volume(struct frame *f, const char *name)
@@ -41,8 +56,9 @@ static hd_resource volume(struct frame *f, const char *name)
 static struct culled culled(struct frame *f, const char *list, const char *draws)
 {
     const struct scene *scene = &f->city->scene;
-    return (struct culled){kit_buffer(&f->city->kit, list, (uint64_t)scene->instance_count * sizeof(uint32_t)),
-                           kit_buffer(&f->city->kit, draws, (uint64_t)scene->chunk_count * sizeof(VkDrawIndexedIndirectCommand))};
+    return (struct culled){
+        kit_buffer(&f->city->kit, list, (uint64_t)scene->instance_count * sizeof(uint32_t)),
+        kit_buffer(&f->city->kit, draws, (uint64_t)scene->chunk_count * sizeof(VkDrawIndexedIndirectCommand))};
 }
 
 static void declare_buffers(struct frame *f)
@@ -50,8 +66,10 @@ static void declare_buffers(struct frame *f)
     struct city *city = f->city;
     struct kit *kit = &city->kit;
     hd_graph *g = kit->graph;
-    static const char *const lists[CASCADES] = {"list of cascade 0", "list of cascade 1", "list of cascade 2", "list of cascade 3"};
-    static const char *const draws[CASCADES] = {"draws of cascade 0", "draws of cascade 1", "draws of cascade 2", "draws of cascade 3"};
+    static const char *const lists[CASCADES] = {"list of cascade 0", "list of cascade 1", "list of cascade 2",
+                                                "list of cascade 3"};
+    static const char *const draws[CASCADES] = {"draws of cascade 0", "draws of cascade 1", "draws of cascade 2",
+                                                "draws of cascade 3"};
 
     /* What stays from frame to frame: the sample's own buffers. */
     f->vertices = hd_graph_import(g, &city->vertices.import);
@@ -111,7 +129,8 @@ static void declare_images(struct frame *f)
     f->normal = image(f, "normal", 1, light);
     f->emission = image(f, "emission", 1, VK_FORMAT_B10G11R11_UFLOAT_PACK32);
     f->motion = image(f, "motion", 1, VK_FORMAT_R16G16_SFLOAT);
-    f->pyramid = sized(f, "depth pyramid", f->view.pyramid[0], f->view.pyramid[1], f->view.pyramid[2], VK_FORMAT_R32_SFLOAT);
+    f->pyramid =
+        sized(f, "depth pyramid", f->view.pyramid[0], f->view.pyramid[1], f->view.pyramid[2], VK_FORMAT_R32_SFLOAT);
     f->cascades = hd_graph_image(g, &(hd_image_desc){.name = "cascades",
                                                      .width = city->shadow_size,
                                                      .height = city->shadow_size,
@@ -195,10 +214,31 @@ static void declare_part(uint32_t begin, uint32_t end, uint32_t worker, void *us
 /* --unaliased: a last pass reads every image and buffer, so that all live until then and none takes over bytes. */
 static void hold_all(struct frame *f)
 {
-    const hd_resource images[] = {f->page, f->sky, f->sky_light, f->ripples, f->fog, f->occlusion_noisy, f->occlusion_across,
-                                  f->occlusion, f->depth, f->albedo, f->normal, f->emission, f->motion, f->pyramid, f->cascades,
-                                  f->lamp_map, f->lit, f->mirrored, f->mirrored_across, f->mirrored_smooth, f->scene, f->tiles,
-                                  f->around, f->blurred, f->bloom};
+    const hd_resource images[] = {f->page,
+                                  f->sky,
+                                  f->sky_light,
+                                  f->ripples,
+                                  f->fog,
+                                  f->occlusion_noisy,
+                                  f->occlusion_across,
+                                  f->occlusion,
+                                  f->depth,
+                                  f->albedo,
+                                  f->normal,
+                                  f->emission,
+                                  f->motion,
+                                  f->pyramid,
+                                  f->cascades,
+                                  f->lamp_map,
+                                  f->lit,
+                                  f->mirrored,
+                                  f->mirrored_across,
+                                  f->mirrored_smooth,
+                                  f->scene,
+                                  f->tiles,
+                                  f->around,
+                                  f->blurred,
+                                  f->bloom};
     hd_resource buffers[2 * (CASCADES + 3) + 4] = {f->masks, f->knot, f->lights, f->movers};
     const struct culled *c[CASCADES + 3] = {&f->early, &f->late, &f->lamp};
     hd_use uses[64];
@@ -217,8 +257,10 @@ static void hold_all(struct frame *f)
     }
     for (uint32_t i = 0; i < buffer_count; i++)
         uses[count++] = (hd_use){buffers[i], HD_STORAGE_READ_COMPUTE};
-    hd_graph_pass(f->city->kit.graph, &(hd_pass_desc){.name = "hold all", .type = HD_PASS_COMPUTE, .root = true, .cost_us = 1,
-                                                      .uses = uses, .use_count = count});
+    hd_graph_pass(
+        f->city->kit.graph,
+        &(hd_pass_desc){
+            .name = "hold all", .type = HD_PASS_COMPUTE, .root = true, .cost_us = 1, .uses = uses, .use_count = count});
 }
 
 hd_resource city_frame(struct city *city)

@@ -7,41 +7,41 @@
 /* The CPU writes what changes into staging buffers, the transfer queue brings it over. */
 void declare_uploads(hd_graph *g, struct frame *f)
 {
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "frame data", .type = HD_PASS_HOST, .record = write_frame_data, .user = f,
         .uses = HD_USES({f->staging, HD_HOST_WRITE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 20,
         .record = upload_frame_data, .user = f,
         .uses = HD_USES({f->staging, HD_TRANSFER_SRC}, {f->constants, HD_TRANSFER_DST}, {f->lights, HD_TRANSFER_DST},
                         {f->movers, HD_TRANSFER_DST}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "draw page", .type = HD_PASS_HOST, .record = write_page, .user = f,
         .uses = HD_USES({f->page_staging, HD_HOST_WRITE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "page of texture", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 10,
         .record = upload_page, .user = f,
         .uses = HD_USES({f->page_staging, HD_TRANSFER_SRC}, {f->page, HD_TRANSFER_DST}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "bend knot", .type = HD_PASS_HOST, .record = write_knot, .user = f,
         .uses = HD_USES({f->knot_staging, HD_HOST_WRITE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "page of mesh", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 10,
         .record = upload_knot, .user = f,
         .uses = HD_USES({f->knot_staging, HD_TRANSFER_SRC}, {f->knot, HD_TRANSFER_DST}),
     });
     if (!f->city->options.overlay)
         return;
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "draw timeline", .type = HD_PASS_HOST, .record = write_sheet, .user = f,
         .uses = HD_USES({f->sheet_staging, HD_HOST_WRITE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "timeline", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 10,
         .record = upload_sheet, .user = f,
         .uses = HD_USES({f->sheet_staging, HD_TRANSFER_SRC}, {f->sheet, HD_TRANSFER_DST}),
@@ -60,7 +60,7 @@ void declare_uploads(hd_graph *g, struct frame *f)
 /* --cpu-draws: culling on the GPU leaves the CPU nothing to record; this is the other way. */
 static void declare_cpu_draws(hd_graph *g, struct frame *f)
 {
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "draws of workers", .type = HD_PASS_GFX, .cost_us = 900, .record = draw_on_workers, .user = f,
         .splits = f->parts,
         .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->albedo, HD_COLOR_WRITE}, {f->normal, HD_COLOR_WRITE},
@@ -77,11 +77,11 @@ static void declare_gpu_draws(hd_graph *g, struct frame *f)
 {
     static const char *const levels[PYRAMID_LEVELS] = {"pyramid 0", "pyramid 1", "pyramid 2", "pyramid 3", "pyramid 4",
         "pyramid 5", "pyramid 6", "pyramid 7", "pyramid 8", "pyramid 9"};
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "early cull", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 30, .record = cull_early, .user = f,
         .uses = HD_USES(CULLS(f, f->early), {f->seen_before, HD_STORAGE_READ_COMPUTE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "early draw", .type = HD_PASS_GFX, .cost_us = 350, .record = draw_early, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->albedo, HD_COLOR_WRITE}, {f->normal, HD_COLOR_WRITE},
                         {f->emission, HD_COLOR_WRITE}, {f->motion, HD_COLOR_WRITE},
@@ -92,19 +92,19 @@ static void declare_gpu_draws(hd_graph *g, struct frame *f)
         hd_use from = {f->depth, HD_SAMPLED_COMPUTE};
         if (i > 0)
             from = (hd_use){f->pyramid, HD_SAMPLED_COMPUTE, .range = kit_mip(i - 1)};
-        hd_graph_pass(g, &(hd_pass_desc){
+        add_pass(g, f, &(hd_pass_desc){
             .name = levels[i], .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = i ? 4 : 15,
             .record = build_pyramid, .user = &f->pyramid_steps[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, from,
                             {f->pyramid, HD_STORAGE_WRITE_COMPUTE, .range = level}),
         });
     }
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "late cull", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 40, .record = cull_late, .user = f,
         .uses = HD_USES(CULLS(f, f->late), {f->seen_before, HD_STORAGE_READ_COMPUTE},
                         {f->seen, HD_STORAGE_WRITE_COMPUTE}, {f->pyramid, HD_SAMPLED_COMPUTE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "late draw", .type = HD_PASS_GFX, .cost_us = 60, .record = draw_late, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_RW}, {f->albedo, HD_COLOR_RW}, {f->normal, HD_COLOR_RW},
                         {f->emission, HD_COLOR_RW}, {f->motion, HD_COLOR_RW},
@@ -115,7 +115,7 @@ static void declare_gpu_draws(hd_graph *g, struct frame *f)
 void declare_geometry(hd_graph *g, struct frame *f)
 {
     /* Water in the rain is part of what is drawn, so its rings come first. */
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "ripples", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = make_ripples, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->ripples, HD_STORAGE_WRITE_COMPUTE}),
     });
@@ -123,7 +123,7 @@ void declare_geometry(hd_graph *g, struct frame *f)
         declare_cpu_draws(g, f);
     else
         declare_gpu_draws(g, f);
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "decals", .type = HD_PASS_GFX, .cost_us = 15, .record = draw_decals, .user = f,
         .uses = HD_USES({f->albedo, HD_COLOR_RW}, {f->depth, HD_SAMPLED_GRAPHICS}, {f->constants, HD_UNIFORM_READ},
                         {f->decals, VERTEX_STORAGE}),
@@ -136,22 +136,22 @@ void declare_shadows(hd_graph *g, struct frame *f)
     static const char *const draws[CASCADES] = {"draw cascade 0", "draw cascade 1", "draw cascade 2", "draw cascade 3"};
     for (uint32_t i = 0; i < CASCADES; i++) {
         hd_range layer = {.layer_base = i, .layer_count = 1};
-        hd_graph_pass(g, &(hd_pass_desc){
+        add_pass(g, f, &(hd_pass_desc){
             .name = culls[i], .type = HD_PASS_COMPUTE, .cost_us = 25,
             .record = cull_cascade, .user = &f->cascade_steps[i],
             .uses = HD_USES(CULLS(f, f->cascade[i])),
         });
-        hd_graph_pass(g, &(hd_pass_desc){
+        add_pass(g, f, &(hd_pass_desc){
             .name = draws[i], .type = HD_PASS_GFX, .cost_us = 80,
             .record = draw_cascade, .user = &f->cascade_steps[i],
             .uses = HD_USES({f->cascades, HD_DEPTH_WRITE, .range = layer}, DRAWS(f, f->cascade[i])),
         });
     }
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "cull lamps", .type = HD_PASS_COMPUTE, .cost_us = 25, .record = cull_lamps, .user = f,
         .uses = HD_USES(CULLS(f, f->lamp)),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(g, f, &(hd_pass_desc){
         .name = "draw lamps", .type = HD_PASS_GFX, .cost_us = 80, .record = draw_lamps, .user = f,
         .uses = HD_USES({f->lamp_map, HD_DEPTH_WRITE}, DRAWS(f, f->lamp)),
     });

@@ -52,8 +52,8 @@ static bool load_knot(struct city *city)
         for (int k = 0; k < 6; k++)
             indices[count++] = quad[k];
     }
-    bool good = indices ? kit_buffer_create(&city->kit, "indices of the knot", count * sizeof *indices, VK_BUFFER_USAGE_INDEX_BUFFER_BIT,
-                                            indices, &city->knot_indices)
+    bool good = indices ? kit_buffer_create(&city->kit, "indices of the knot", count * sizeof *indices,
+                                            VK_BUFFER_USAGE_INDEX_BUFFER_BIT, indices, &city->knot_indices)
                         : kit_check(&city->kit, HD_OUT_OF_MEMORY);
     free(indices);
     return good;
@@ -65,8 +65,8 @@ static bool load_identity(struct city *city)
     uint32_t count = city->scene.instance_count, *list = malloc(count * sizeof *list);
     for (uint32_t i = 0; list && i < count; i++)
         list[i] = i;
-    bool good = list ? kit_buffer_create(&city->kit, "all instances", count * sizeof *list, VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, list,
-                                         &city->identity)
+    bool good = list ? kit_buffer_create(&city->kit, "all instances", count * sizeof *list,
+                                         VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, list, &city->identity)
                      : kit_check(&city->kit, HD_OUT_OF_MEMORY);
     free(list);
     return good;
@@ -83,7 +83,8 @@ static bool load(struct city *city)
                              s->store.indices, &city->indices) &&
            kit_buffer_create(kit, "instances", (uint64_t)s->static_count * sizeof(struct instance), storage, s->statics,
                              &city->statics) &&
-           kit_buffer_create(kit, "chunks", (uint64_t)s->chunk_count * sizeof(struct chunk), storage, s->chunks, &city->chunks) &&
+           kit_buffer_create(kit, "chunks", (uint64_t)s->chunk_count * sizeof(struct chunk), storage, s->chunks,
+                             &city->chunks) &&
            kit_buffer_create(kit, "map", MAP_SIZE * MAP_SIZE * sizeof s->map[0], storage, s->map, &city->map) &&
            kit_buffer_create(kit, "decals", sizeof s->decals, storage, s->decals, &city->decals) && load_knot(city) &&
            (!city->options.cpu_draws || load_identity(city));
@@ -104,8 +105,8 @@ bool city_open(struct city *city, const struct kit_options *options)
 
 int city_close(struct city *city)
 {
-    struct kit_resource *resources[] = {&city->vertices, &city->indices, &city->statics, &city->chunks,
-                                        &city->map, &city->decals, &city->identity, &city->knot_indices};
+    struct kit_resource *resources[] = {&city->vertices, &city->indices, &city->statics,  &city->chunks,
+                                        &city->map,      &city->decals,  &city->identity, &city->knot_indices};
     if (city->kit.vk)
         hd_vk_wait(city->kit.vk);
     for (uint32_t i = 0; i < PROGRAM_COUNT; i++)
@@ -139,8 +140,8 @@ int main(int argc, char **argv)
             kit_end(&city->kit, city_frame(city));
         holds = kit_finish(&city->kit);
         if (city->kit.result == HD_OK && !options.bench)
-            printf("scene           %u instances in %u chunks, %u lights, exposure %.2f\n", city->scene.shown, city->scene.chunk_count,
-                   city->scene.lights.count, (double)city->exposure[0]);
+            printf("scene           %u instances in %u chunks, %u lights, exposure %.2f\n", city->scene.shown,
+                   city->scene.chunk_count, city->scene.lights.count, (double)city->exposure[0]);
     }
     status = city_close(city);
     free(city);

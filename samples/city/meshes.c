@@ -31,10 +31,9 @@ enum { RING = 8 };
 static void ring_of(const struct section *s, vec3s ring[RING])
 {
     const float shoulder = 0.82f;
-    vec3s right[RING / 2] = {v3(s->wide_low, s->low, s->z),
-                            v3(s->wide_belt, s->low + (s->belt - s->low) * 0.55f, s->z),
-                            v3(s->wide_belt * 0.97f, s->belt, s->z),
-                            v3(s->wide_roof, s->belt + (s->roof - s->belt) * 1.0f, s->z)};
+    vec3s right[RING / 2] = {v3(s->wide_low, s->low, s->z), v3(s->wide_belt, s->low + (s->belt - s->low) * 0.55f, s->z),
+                             v3(s->wide_belt * 0.97f, s->belt, s->z),
+                             v3(s->wide_roof, s->belt + (s->roof - s->belt) * 1.0f, s->z)};
     right[3].x *= s->roof > s->belt + 0.02f ? 1.0f : shoulder;
     for (int i = 0; i < RING / 2; i++) {
         ring[i] = right[i];
@@ -143,7 +142,8 @@ static struct mesh tree(struct mesh_store *store)
     for (uint32_t i = first; i < store->vertex_count; i++) {
         struct mesh_vertex *v = &store->vertices[i];
         vec3s p = v->position;
-        float lump = 1.0f + 0.16f * sinf(5.1f * p.x + 2.0f) * sinf(4.3f * p.y + 1.0f) + 0.13f * sinf(6.7f * p.z + 3.1f * p.x);
+        float lump =
+            1.0f + 0.16f * sinf(5.1f * p.x + 2.0f) * sinf(4.3f * p.y + 1.0f) + 0.13f * sinf(6.7f * p.z + 3.1f * p.x);
         v->position = glms_vec3_scale(p, lump);
     }
     squeeze(store, first);
@@ -152,11 +152,12 @@ static struct mesh tree(struct mesh_store *store)
 
 void scene_meshes(struct scene *scene)
 {
-    static const float rod[][2] = {{0.0f, -0.5f}, {0.5f, -0.5f}, {0.5f, -0.49f}, {0.5f, 0.49f}, {0.5f, 0.5f}, {0.0f, 0.5f}};
-    static const float coat[][2] = {{0.10f, 0.0f},  {0.13f, 0.05f}, {0.12f, 0.45f}, {0.27f, 0.55f}, {0.25f, 0.95f},
-                                    {0.27f, 1.32f}, {0.17f, 1.45f}, {0.07f, 1.49f}, {0.11f, 1.56f}, {0.125f, 1.66f},
-                                    {0.09f, 1.76f}, {0.0f, 1.79f}};
-    static const float brolly[][2] = {{0.0f, 0.20f}, {0.02f, 0.20f}, {0.5f, 0.0f}, {0.505f, 0.01f},
+    static const float rod[][2] = {{0.0f, -0.5f}, {0.5f, -0.5f}, {0.5f, -0.49f},
+                                   {0.5f, 0.49f}, {0.5f, 0.5f},  {0.0f, 0.5f}};
+    static const float coat[][2] = {{0.10f, 0.0f},  {0.13f, 0.05f},  {0.12f, 0.45f}, {0.27f, 0.55f},
+                                    {0.25f, 0.95f}, {0.27f, 1.32f},  {0.17f, 1.45f}, {0.07f, 1.49f},
+                                    {0.11f, 1.56f}, {0.125f, 1.66f}, {0.09f, 1.76f}, {0.0f, 1.79f}};
+    static const float brolly[][2] = {{0.0f, 0.20f},  {0.02f, 0.20f}, {0.5f, 0.0f},   {0.505f, 0.01f},
                                       {0.40f, 0.14f}, {0.22f, 0.24f}, {0.02f, 0.29f}, {0.0f, 0.34f}};
     struct mesh_store *store = &scene->store;
     uint32_t first;

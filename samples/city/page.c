@@ -8,7 +8,8 @@
 static const char *const letters[] = {"25755", "65656", "34443", "65556", "74647", "74644", "34553", "55755", "72227",
                                       "11152", "55655", "44447", "57755", "65555", "25552", "65644", "25521", "65655",
                                       "34216", "72222", "55557", "55552", "55775", "55255", "55222", "71247"};
-static const char *const digits[] = {"75557", "26227", "61247", "61216", "55711", "74616", "34652", "71222", "25252", "25316"};
+static const char *const digits[] = {"75557", "26227", "61247", "61216", "55711",
+                                     "74616", "34652", "71222", "25252", "25316"};
 
 static const char *dots_of(char c)
 {
@@ -19,13 +20,15 @@ static const char *dots_of(char c)
     return c >= '0' && c <= '9' ? digits[c - '0'] : c == '.' ? "00002" : "00000";
 }
 
-void text_draw(uint32_t *texels, uint32_t width, uint32_t height, int x, int y, int scale, const char *text, uint32_t color)
+void text_draw(uint32_t *texels, uint32_t width, uint32_t height, int x, int y, int scale, const char *text,
+               uint32_t color)
 {
     for (; *text; text++, x += 4 * scale) {
         const char *rows = dots_of(*text);
         for (int k = 0; k < 15 * scale * scale; k++) {
             int dx = k % (3 * scale), dy = k / (3 * scale), px = x + dx, py = y + dy;
-            if ((rows[dy / scale] - '0') >> (2 - dx / scale) & 1 && px >= 0 && py >= 0 && px < (int)width && py < (int)height)
+            if ((rows[dy / scale] - '0') >> (2 - dx / scale) & 1 && px >= 0 && py >= 0 && px < (int)width &&
+                py < (int)height)
                 texels[py * (int)width + px] = color;
         }
     }
@@ -45,7 +48,8 @@ static uint32_t dusk(float x, float y, float seconds)
 {
     float dx = (x - 0.5f) * 1.75f, dy = y - 0.46f, r = sqrtf(dx * dx + dy * dy);
     if (y > 0.66f) {
-        float wave = 0.5f + 0.5f * sinf(70.0f * powf(y - 0.56f, 0.6f) + 2.2f * seconds + 2.0f * sinf(6.0f * x + seconds));
+        float wave =
+            0.5f + 0.5f * sinf(70.0f * powf(y - 0.56f, 0.6f) + 2.2f * seconds + 2.0f * sinf(6.0f * x + seconds));
         return rgb(0.10f + 0.55f * wave * (1.0f - fabsf(dx)), 0.05f + 0.12f * wave, 0.28f + 0.3f * wave);
     }
     bool slit = dy > -0.05f && fmodf((dy + 0.2f) * 14.0f + 0.3f * seconds, 1.0f) < 0.35f;

@@ -59,8 +59,8 @@ static void draw_chunks(hd_recorder *recorder, const struct frame *f, const stru
 
 static void bind_geometry(hd_recorder *recorder, const struct frame *f, hd_resource list)
 {
-    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_GEOMETRY), {f->constants}, {f->statics}, {f->movers}, {f->page},
-             {f->ripples});
+    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_GEOMETRY), {f->constants}, {f->statics}, {f->movers},
+             {f->page}, {f->ripples});
     bind_buffers(recorder, f, list);
 }
 
@@ -102,8 +102,8 @@ void build_pyramid(hd_recorder *recorder, void *user)
         kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_PYRAMID_FIRST), {f->constants}, {f->depth},
                  {f->pyramid, kit_mip(0)});
     else
-        kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_PYRAMID), {f->constants}, {f->pyramid, kit_mip(step->index - 1)},
-                 {f->pyramid, kit_mip(step->index)});
+        kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_PYRAMID), {f->constants},
+                 {f->pyramid, kit_mip(step->index - 1)}, {f->pyramid, kit_mip(step->index)});
     kit_dispatch(recorder, step->width, step->height, 8);
 }
 

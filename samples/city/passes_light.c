@@ -54,7 +54,8 @@ void inject_fog(hd_recorder *recorder, void *user)
     const struct frame *f = user;
     kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_FOG_INJECT), {f->constants}, {f->lights}, {f->masks},
              {f->lamp_map}, {f->sky_light}, {f->volume_before}, {f->volume});
-    vkCmdDispatch(hd_vk_commands(recorder), (f->view.volume[0] + 7) / 8, (f->view.volume[1] + 7) / 8, f->view.volume[2]);
+    vkCmdDispatch(hd_vk_commands(recorder), (f->view.volume[0] + 7) / 8, (f->view.volume[1] + 7) / 8,
+                  f->view.volume[2]);
 }
 
 void integrate_fog(hd_recorder *recorder, void *user)
@@ -124,7 +125,8 @@ void steady_reflections(hd_recorder *recorder, void *user)
     dispatch_all(recorder, f);
 }
 
-static void blur_reflections(hd_recorder *recorder, const struct frame *f, hd_resource from, hd_resource to, int x, int y)
+static void blur_reflections(hd_recorder *recorder, const struct frame *f, hd_resource from, hd_resource to, int x,
+                             int y)
 {
     int32_t way[2] = {x, y};
     kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_REFLECT_BLUR), {f->constants}, {f->depth}, {f->normal}, {from},

@@ -59,8 +59,8 @@ void bloom_up(hd_recorder *recorder, void *user)
 {
     const struct step *step = user;
     const struct frame *f = step->frame;
-    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_BLOOM_UP), {f->constants}, {f->bloom, kit_mip(step->index + 1)},
-             {f->bloom, kit_mip(step->index)});
+    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_BLOOM_UP), {f->constants},
+             {f->bloom, kit_mip(step->index + 1)}, {f->bloom, kit_mip(step->index)});
     kit_dispatch(recorder, step->width, step->height, 8);
 }
 

@@ -48,13 +48,13 @@
 #include "view_normals_comp.h"
 
 /* A vertex has a place and a normal; an instance is the index that culling left in a list. */
-static const VkVertexInputBindingDescription buffers[] = {
-    {0, sizeof(struct mesh_vertex), VK_VERTEX_INPUT_RATE_VERTEX}, {1, sizeof(uint32_t), VK_VERTEX_INPUT_RATE_INSTANCE}};
+static const VkVertexInputBindingDescription buffers[] = {{0, sizeof(struct mesh_vertex), VK_VERTEX_INPUT_RATE_VERTEX},
+                                                          {1, sizeof(uint32_t), VK_VERTEX_INPUT_RATE_INSTANCE}};
 static const VkVertexInputAttributeDescription attributes[] = {{0, 0, VK_FORMAT_R32G32B32_SFLOAT, 0},
                                                                {2, 1, VK_FORMAT_R32_UINT, 0},
                                                                {1, 0, VK_FORMAT_R32G32B32_SFLOAT, sizeof(vec3s)}};
-static const VkVertexInputAttributeDescription knot_attributes[] = {
-    {0, 0, VK_FORMAT_R32G32B32_SFLOAT, 0}, {1, 0, VK_FORMAT_R32G32B32_SFLOAT, sizeof(vec3s)}};
+static const VkVertexInputAttributeDescription knot_attributes[] = {{0, 0, VK_FORMAT_R32G32B32_SFLOAT, 0},
+                                                                    {1, 0, VK_FORMAT_R32G32B32_SFLOAT, sizeof(vec3s)}};
 #define INPUT(buffer_count, attribute_array, attribute_count)                                                          \
     {                                                                                                                  \
         VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO, NULL, 0, buffer_count, buffers, attribute_count,    \
@@ -63,8 +63,14 @@ static const VkVertexInputAttributeDescription knot_attributes[] = {
 static const VkPipelineVertexInputStateCreateInfo whole = INPUT(2, attributes, 3), places = INPUT(2, attributes, 2),
                                                   knot = INPUT(1, knot_attributes, 2);
 
-#define SCENE_COLOR {VK_FORMAT_R16G16B16A16_SFLOAT}
-#define COMPUTE(name, letters) {.bindings = letters, .compute = KIT_CODE(name##_comp)}
+#define SCENE_COLOR                                                                                                    \
+    {                                                                                                                  \
+        VK_FORMAT_R16G16B16A16_SFLOAT                                                                                  \
+    }
+#define COMPUTE(name, letters)                                                                                         \
+    {                                                                                                                  \
+        .bindings = letters, .compute = KIT_CODE(name##_comp)                                                          \
+    }
 
 static const struct kit_program_desc programs[PROGRAM_COUNT] = {
     [PROGRAM_CULL_EARLY] = COMPUTE(cull_early, "ubbbbbb"),

@@ -78,12 +78,13 @@ static void make_chunks(struct scene *scene, const struct instance_list *list)
         scene->statics[at[list->meshes[i]]++] = list->items[i];
     for (uint32_t mesh = 0, c = 0; mesh < MESH_COUNT; mesh++) {
         for (uint32_t k = 0; k < (counts[mesh] + CHUNK - 1) / CHUNK; k++, c++)
-            scene->chunks[c] = (struct chunk){scene->meshes[mesh].index_count, scene->meshes[mesh].first_index, c * CHUNK, CHUNK};
+            scene->chunks[c] =
+                (struct chunk){scene->meshes[mesh].index_count, scene->meshes[mesh].first_index, c * CHUNK, CHUNK};
     }
     for (uint32_t mesh = 0; mesh < MESH_COUNT; mesh++) {
         for (uint32_t i = scene->mover_first[mesh]; i < scene->mover_first[mesh + 1]; i += CHUNK)
-            scene->chunks[(total + i) / CHUNK] = (struct chunk){scene->meshes[mesh].index_count,
-                                                               scene->meshes[mesh].first_index, total + i, CHUNK};
+            scene->chunks[(total + i) / CHUNK] =
+                (struct chunk){scene->meshes[mesh].index_count, scene->meshes[mesh].first_index, total + i, CHUNK};
     }
 }
 
@@ -122,13 +123,13 @@ void scene_destroy(struct scene *scene)
 
 struct camera {
     vec3s eye, target, eye_speed, target_speed; /* metres, metres a second */
-    float angle;                               /* from top to bottom, degrees */
+    float angle;                                /* from top to bottom, degrees */
 };
 
 static const struct camera cameras[] = {
-    {{{-2.6f, 1.55f, 27.0f}}, {{1.4f, 4.1f, -40.0f}}, {{0.02f, 0.0f, -0.5f}}, {{0.0f, 0.0f, -0.5f}}, 52.0f},
-    {{{-12.6f, 1.15f, -58.0f}}, {{6.0f, 3.6f, -84.0f}}, {{0.05f, 0.0f, -0.35f}}, {{0.0f, 0.0f, -0.3f}}, 56.0f},
-    {{{13.0f, 31.0f, 62.0f}}, {{-4.0f, 10.0f, -90.0f}}, {{0.0f, 0.05f, -0.8f}}, {{0.0f, 0.0f, -0.8f}}, 48.0f},
+    {{{-0.1f, 1.45f, 27.0f}}, {{1.2f, 5.2f, -40.0f}}, {{0.02f, 0.0f, -0.5f}}, {{0.0f, 0.0f, -0.5f}}, 52.0f},
+    {{{-4.2f, 0.95f, -53.0f}}, {{4.6f, 4.6f, -92.0f}}, {{0.05f, 0.0f, -0.35f}}, {{0.0f, 0.0f, -0.3f}}, 56.0f},
+    {{{7.5f, 25.0f, 66.0f}}, {{-6.0f, 11.0f, -90.0f}}, {{0.0f, 0.05f, -0.8f}}, {{0.0f, 0.0f, -0.8f}}, 48.0f},
 };
 
 static vec3s along(vec3s from, vec3s speed, float seconds)
@@ -138,15 +139,17 @@ static vec3s along(vec3s from, vec3s speed, float seconds)
 
 static mat4s view_at(const struct camera *camera, float seconds)
 {
-    return glms_lookat(along(camera->eye, camera->eye_speed, seconds), along(camera->target, camera->target_speed, seconds),
-                      v3(0, 1, 0));
+    return glms_lookat(along(camera->eye, camera->eye_speed, seconds),
+                       along(camera->target, camera->target_speed, seconds), v3(0, 1, 0));
 }
 
 /* Each cascade holds a ball around its part of the view and moves by whole texels, so that shadows do not crawl. */
-static void place_cascades(struct constants *c, const struct camera *camera, float seconds, float tan_x, float tan_y, uint32_t size)
+static void place_cascades(struct constants *c, const struct camera *camera, float seconds, float tan_x, float tan_y,
+                           uint32_t size)
 {
     static const float ends[CASCADES + 1] = {0.2f, 24.0f, 70.0f, 190.0f, 620.0f};
-    vec3s eye = along(camera->eye, camera->eye_speed, seconds), target = along(camera->target, camera->target_speed, seconds);
+    vec3s eye = along(camera->eye, camera->eye_speed, seconds),
+          target = along(camera->target, camera->target_speed, seconds);
     vec3s forward = glms_vec3_normalize(glms_vec3_sub(target, eye)), sun = v3(c->sun.x, c->sun.y, c->sun.z);
     float slope = tan_x * tan_x + tan_y * tan_y;
     for (int i = 0; i < CASCADES; i++) {
@@ -157,8 +160,9 @@ static void place_cascades(struct constants *c, const struct camera *camera, flo
         float x = turn.raw[0][0] * centre.x + turn.raw[1][0] * centre.y + turn.raw[2][0] * centre.z;
         float y = turn.raw[0][1] * centre.x + turn.raw[1][1] * centre.y + turn.raw[2][1] * centre.z;
         float dx = floorf(x / texel) * texel - x, dy = floorf(y / texel) * texel - y;
-        centre = glms_vec3_add(centre, glms_vec3_add(glms_vec3_scale(v3(turn.raw[0][0], turn.raw[1][0], turn.raw[2][0]), dx),
-                                       glms_vec3_scale(v3(turn.raw[0][1], turn.raw[1][1], turn.raw[2][1]), dy)));
+        centre = glms_vec3_add(centre,
+                               glms_vec3_add(glms_vec3_scale(v3(turn.raw[0][0], turn.raw[1][0], turn.raw[2][0]), dx),
+                                             glms_vec3_scale(v3(turn.raw[0][1], turn.raw[1][1], turn.raw[2][1]), dy)));
         mat4s from_sun = glms_lookat(glms_vec3_add(centre, glms_vec3_scale(sun, 900.0f)), centre, v3(0, 1, 0));
         c->cascades[i] = glms_mat4_mul(kit_orthographic(radius, radius, 10.0f, 900.0f + 2.0f * radius), from_sun);
         (&c->cascade_end.x)[i] = b;
@@ -224,9 +228,11 @@ void scene_frame(const struct scene *scene, const struct scene_view *view, struc
     const float near_z = 0.1f, far_z = 2400.0f, tan_y = tanf(0.5f * camera->angle * PI / 180.0f);
     float tan_x = tan_y * (float)view->out_width / (float)view->out_height;
     vec3s eye = along(camera->eye, camera->eye_speed, seconds);
-    vec3s target = along(camera->target, camera->target_speed, seconds), forward = glms_vec3_normalize(glms_vec3_sub(target, eye));
+    vec3s target = along(camera->target, camera->target_speed, seconds),
+          forward = glms_vec3_normalize(glms_vec3_sub(target, eye));
 
-    mat4s projection = kit_perspective(tan_x, tan_y, near_z, far_z), jittered = projection, looking = view_at(camera, seconds);
+    mat4s projection = kit_perspective(tan_x, tan_y, near_z, far_z), jittered = projection,
+          looking = view_at(camera, seconds);
     float jx = kit_halton(view->frame % 16 + 1, 2) - 0.5f, jy = kit_halton(view->frame % 16 + 1, 3) - 0.5f;
     jittered.raw[2][0] += jx * 2.0f / width;
     jittered.raw[2][1] += jy * 2.0f / height;
@@ -235,12 +241,13 @@ void scene_frame(const struct scene *scene, const struct scene_view *view, struc
     c->last_view_projection = glms_mat4_mul(projection, view_at(camera, last));
     c->inverse_view_projection = glms_mat4_inv(c->view_projection);
 
-    vec3s sun = glms_vec3_normalize(v3(-0.62f, 0.075f, -0.80f));
+    vec3s sun = glms_vec3_normalize(v3(-0.24f, 0.055f, -0.97f));
     c->sun = (vec4s){{sun.x, sun.y, sun.z, 0.0f}};
     c->sun_color = (vec4s){{3.4f, 1.25f, 0.42f, 1.0f}};
     c->eye = (vec4s){{eye.x, eye.y, eye.z, seconds}};
     c->size = (vec4s){{width, height, 1.0f / width, 1.0f / height}};
-    c->out_size = (vec4s){{(float)view->out_width, (float)view->out_height, 1.0f / (float)view->out_width, 1.0f / (float)view->out_height}};
+    c->out_size = (vec4s){{(float)view->out_width, (float)view->out_height, 1.0f / (float)view->out_width,
+                           1.0f / (float)view->out_height}};
     c->planes = (vec4s){{near_z, far_z, view->frame ? 1.0f : 0.0f, height / (2.0f * tan_y)}};
     /* m[2][0] moves clip space by -jitter * z, and w is -z: the picture moves by minus the jitter. */
     c->jitter = (vec4s){{-jx / width, -jy / height, scene->map_from.x, scene->map_from.z}};

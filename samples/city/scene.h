@@ -43,7 +43,7 @@ struct instance {
     vec3s place;
     float yaw;
     vec3s size;
-    uint32_t matter; /* enum matter | style << 4 | seed << 8 */
+    uint32_t matter;  /* enum matter | style << 4 | seed << 8 */
     vec3s last_place; /* in the frame before */
     float last_yaw;
     float paint[3];
@@ -56,8 +56,8 @@ struct chunk {
 };
 
 struct light {
-    vec4s place; /* w: radius */
-    vec4s color; /* w: tile of the shadow atlas, or -1 */
+    vec4s place;     /* w: radius */
+    vec4s color;     /* w: tile of the shadow atlas, or -1 */
     vec4s direction; /* w: cosine of the cone's edge; -2: all around */
 };
 
@@ -109,7 +109,7 @@ struct scene {
     struct instance *statics; /* grouped by mesh, each group a whole number of chunks */
     struct chunk *chunks;     /* of the statics, then of the movers */
     uint32_t static_count, static_chunks, chunk_count, instance_count;
-    uint32_t shown; /* instances that are something, of statics and movers */
+    uint32_t shown;           /* instances that are something, of statics and movers */
     struct light_list lights; /* those that stay where they are */
     struct decal decals[MAX_DECALS];
     uint32_t decal_count;
@@ -117,7 +117,7 @@ struct scene {
     struct traffic traffic[MAX_TRAFFIC];
     uint32_t traffic_count;
     uint32_t mover_first[MESH_COUNT + 1]; /* in frame_data.movers */
-    bool failed; /* memory ran out while it was built */
+    bool failed;                          /* memory ran out while it was built */
 };
 
 /* instances: about how many are wanted. False when memory ran out. */

@@ -48,6 +48,7 @@ void timeline_draw(const struct city *city, uint32_t *texels)
         uint32_t kind = host ? HD_QUEUE_HOST : kit->info.queues[s->queue].kind;
         int x0 = left + (int)((double)(from - begin) * scale), x1 = left + (int)((double)(s->end_ns - begin) * scale);
         int y = top + (int)s->queue * row;
-        bar(texels, x0, x1 > x0 ? x1 : x0 + 1, y, y + row - 5, i % 2 ? colors[kind] : (colors[kind] >> 1 & 0x7f7f7fu) | 0xff202020u);
+        bar(texels, x0, x1 > x0 ? x1 : x0 + 1, y, y + row - 5,
+            i % 2 ? colors[kind] : (colors[kind] >> 1 & 0x7f7f7fu) | 0xff202020u);
     }
 }

@@ -35,11 +35,16 @@ void pack(uint index, bool stays)
         sums[lane] += below;
         barrier();
     }
-    Chunk c = chunks[chunk];
+    uint first = chunks[chunk].first_instance;
     if (stays)
-        list[c.first_instance + sums[lane] - 1u] = index;
-    if (lane == 255u)
-        draws[chunk] = Draw(c.index_count, sums[255], c.first_index, 0, c.first_instance);
+        list[first + sums[lane] - 1u] = index;
+    if (lane == 255u) {
+        draws[chunk].index_count = chunks[chunk].index_count;
+        draws[chunk].instance_count = sums[255];
+        draws[chunk].first_index = chunks[chunk].first_index;
+        draws[chunk].vertex_offset = 0;
+        draws[chunk].first_instance = first;
+    }
 }
 
 // Whether a ball touches what the matrix sees; reach: how far beyond the near side it may stand.

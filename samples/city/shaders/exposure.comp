@@ -30,7 +30,7 @@ void main()
         high = seen < 0.99 * all ? stops : high;
         seen += n;
     }
-    float mean = sum / max(count, 1.0), wanted = clamp(exp2(-2.75 - mean), 0.65, 2.6);
+    float mean = sum / max(count, 1.0), wanted = clamp(exp2(-2.6 - mean), 0.65, 2.6);
     float factor = frame.planes.z > 0.0 && before.x > 0.0 ? mix(before.x, wanted, 0.06) : wanted;
     exposure = vec4(factor, mean, low, high);
 }

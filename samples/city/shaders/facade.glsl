@@ -14,17 +14,17 @@ struct Wall {
 vec3 window_light(ivec2 cell, uint seed, float seconds)
 {
     float lot = hash2(ivec2(int(seed), 17), 5u);
-    float share = mix(0.22, 0.62, lot * lot);
+    float share = mix(0.20, 0.52, lot * lot);
     float at = hash2(cell, seed);
     float lights = at * 1.0 - share;
     // Of those still dark, a few go on each second.
     float since = seconds - (lights > 0.0 ? lights * 110.0 : -1.0);
     float on = smoothstep(0.0, 0.25, since);
     float tone = hash2(cell + 91, seed), strength = hash2(cell + 37, seed);
-    vec3 color = tone < 0.66 ? vec3(1.0, 0.56, 0.22) : tone < 0.86 ? vec3(1.0, 0.74, 0.44) : tone < 0.95
+    vec3 color = tone < 0.66 ? vec3(1.0, 0.48, 0.15) : tone < 0.86 ? vec3(1.0, 0.66, 0.34) : tone < 0.95
         ? vec3(0.72, 0.86, 1.0)
         : vec3(0.42, 0.55, 1.0) * (0.7 + 0.3 * sin(seconds * 3.0 + 40.0 * tone));
-    return color * on * (0.35 + 1.5 * strength * strength);
+    return color * on * (0.25 + 1.9 * strength * strength);
 }
 
 // What a ray sees in the room behind a window: walls, ceiling with its lamp, furniture as a dark band.
@@ -38,18 +38,20 @@ vec3 room(vec2 at, vec2 extent, vec3 d, ivec2 cell, uint seed)
     vec3 hit = p + d * near;
     vec3 q = hit / vec3(extent, deep);
     vec2 lamp = vec2(q.x - 0.5, q.z - 0.45);
-    float bright;
+    vec3 wash = mix(vec3(0.62, 0.50, 0.40), vec3(0.42, 0.50, 0.55), hash2(cell + 61, seed));
+    vec3 off = hit - vec3(0.5 * extent.x, extent.y, 0.45 * deep);
+    float glow = 0.16 + 1.15 / (1.0 + dot(off, off));
     if (near == t.y && d.y > 0.0)
-        bright = 0.55 + 2.6 * exp(-22.0 * dot(lamp, lamp)); // the ceiling and its lamp
-    else if (near == t.y)
-        bright = 0.22;
-    else {
-        bright = 0.34 + 0.5 * q.y;
-        float shelf = hash2(ivec2(floor(hit.xy * vec2(1.7, 1.3) + hit.zz)) + cell * 7, seed + 3u);
-        bright *= q.y < 0.42 + 0.25 * shelf ? 0.35 + 0.5 * shelf : 1.0;
-        bright *= near == t.z ? 1.0 : 0.8;
-    }
-    return vec3(bright);
+        return vec3(glow * 0.8 + 5.0 * exp(-60.0 * dot(lamp, lamp))); // the ceiling and its lamp
+    if (near == t.y)
+        return wash * 0.3 * glow;
+    float shelf = hash2(ivec2(floor(vec2(hit.x * 1.7 + hit.z, q.y * 5.0))) + cell * 7, seed + 3u);
+    float tall = 0.28 + 0.40 * hash2(ivec2(int(floor(hit.x * 1.3 + hit.z * 0.9)), 3) + cell * 5, seed + 9u);
+    if (q.y < tall) // furniture, and who sits there
+        wash *= 0.10 + 0.30 * shelf * vec3(1.0, 0.8, 0.7);
+    else if (shelf > 0.93)
+        wash *= 0.35; // pictures on the wall
+    return wash * glow * (near == t.z ? 1.0 : 0.75);
 }
 
 // u, y: metres along the wall and up. ray: towards the wall, in its own space (x along, y up, z into it). footprint: of
@@ -106,7 +108,7 @@ Wall wall_at(float u, float y, vec3 ray, uint seed, uint style, float footprint)
             inside = vec3(0.62, 0.54, 0.44) * fold * (0.7 + 0.5 * in_pane.y);
         } else if (curtain < 0.55)
             inside *= in_pane.y > 1.0 - (curtain - 0.3) * 2.0 ? 0.35 : 1.0; // a blind, half down
-        w.emission = bar ? vec3(0.0) : light * inside * 1.25;
+        w.emission = bar ? vec3(0.0) : light * inside * 1.9;
         w.albedo = bar ? paint * 0.5 : vec3(0.012, 0.014, 0.018);
         w.roughness = bar ? 0.5 : 0.06 + 0.03 * hash2(cell + 3, seed);
         w.metallic = 0.0;
@@ -150,8 +152,8 @@ Wall shop_at(float u, float y, vec3 ray, uint seed, float footprint)
             vec3 inside = room(vec2(f - 0.35, y - 0.45), vec2(width - 0.7, 2.8), vec3(ray.xy, max(ray.z, 0.05)), cell, seed);
             float goods = hash2(ivec2(floor(vec2(u * 3.0, y * 2.2))), seed);
             if (y < 1.35)
-                inside *= 0.5 + 0.9 * goods;
-            w.emission = color * inside * (1.1 + 1.0 * open);
+                inside *= (0.4 + 1.1 * goods) * mix(vec3(1.0), vec3(1.3, 0.9, 0.6), step(0.6, goods));
+            w.emission = color * inside * (1.6 + 1.6 * open);
             w.albedo = vec3(0.012);
             w.roughness = 0.05;
         }

@@ -56,7 +56,7 @@ void ground(inout Matter m, vec3 p, float footprint)
     vec2 rings = texture(ripples, p.xz * 0.25).rg * g.water * near;
     vec2 bumps = vec2(noise2(p.xz * 9.0), noise2(p.xz * 9.0 + 31.0)) - 0.5;
     vec2 swell = vec2(noise2(p.xz * 1.1 + 0.3 * frame.eye.w), noise2(p.xz * 1.1 + 17.0 - 0.3 * frame.eye.w)) - 0.5;
-    vec2 slope = rings * 0.30 + swell * 0.008 * g.water + bumps * 0.05 * (1.0 - g.water) * near;
+    vec2 slope = rings * 0.16 + swell * 0.008 * g.water + bumps * 0.05 * (1.0 - g.water) * near;
     m.normal = normalize(vec3(-slope.x, 1.0, -slope.y));
 }
 

@@ -24,18 +24,18 @@ Ground ground_at(vec2 p, float footprint)
         float line = smoothstep(0.478, 0.49, max(joint.x, joint.y)) * fine;
         float shade = hash2(ivec2(floor(slab)), 3u);
         g.albedo = vec3(0.155, 0.150, 0.148) * (0.62 + 0.35 * middle + 0.22 * shade) * (1.0 - 0.5 * line);
-        g.roughness = 0.42 - 0.12 * large;
-        g.water = smoothstep(0.60, 0.70, 0.55 * large + 0.45 * middle) * (1.0 - 0.6 * line);
+        g.roughness = 0.34 - 0.14 * large;
+        g.water = smoothstep(0.53, 0.64, 0.55 * large + 0.45 * middle) * (1.0 - 0.6 * line);
         if (off_road < 0.28) { // the kerb
             g.albedo = vec3(0.22, 0.215, 0.21) * (0.7 + 0.4 * middle);
             g.water = 0.0;
         }
     } else {
         g.albedo = vec3(0.030, 0.031, 0.034) * (0.7 + 0.6 * middle + 0.5 * (grain - 0.5) * fine);
-        g.roughness = 0.30 - 0.10 * large + 0.06 * (grain - 0.5) * fine;
+        g.roughness = 0.21 - 0.10 * large + 0.05 * (grain - 0.5) * fine;
         float ruts = kerb.y > 0.0 ? cos((p.x - 96.0 * round(p.x / 96.0)) * 1.75) : 0.0; // wheels press the asphalt down
         float gutter = smoothstep(-1.6, -0.1, off_road);
-        g.water = smoothstep(0.455, 0.565, 0.62 * large + 0.36 * middle + 0.035 * ruts + 0.14 * gutter);
+        g.water = smoothstep(0.43, 0.56, 0.62 * large + 0.36 * middle + 0.035 * ruts + 0.14 * gutter);
         // Lane marks, worn; none within crossings.
         bool crossing = kerb.x < 0.0 && kerb.y < 0.0;
         float lane = from.x;

@@ -9,7 +9,7 @@ layout(location = 1) out vec3 out_normal;
 
 void main()
 {
-    out_place = position * 1.25 + vec3(0.0, 17.5, -144.0);
+    out_place = position * 1.5 + vec3(0.0, 18.0, -118.0);
     out_normal = normal;
     gl_Position = frame.view_projection * vec4(out_place, 1.0);
 }

@@ -18,7 +18,20 @@ layout(set = 0, binding = 2, std430) readonly buffer Movers
 
 Instance instance_at(uint index)
 {
-    return index < frame.counts.z ? statics[index] : movers[index - frame.counts.z];
+    Instance i;
+    if (index < frame.counts.z) {
+        i.place = statics[index].place;
+        i.size = statics[index].size;
+        i.last_place = statics[index].last_place;
+        i.paint = statics[index].paint;
+    } else {
+        uint k = index - frame.counts.z;
+        i.place = movers[k].place;
+        i.size = movers[k].size;
+        i.last_place = movers[k].last_place;
+        i.paint = movers[k].paint;
+    }
+    return i;
 }
 
 vec3 turned(vec3 p, float yaw)

@@ -10,7 +10,7 @@ void main()
     ivec2 at = ivec2(gl_GlobalInvocationID.xy), size = imageSize(ripples);
     if (any(greaterThanEqual(at, size)))
         return;
-    const int cells = 9;
+    const int cells = 14;
     vec2 p = (vec2(at) + 0.5) / vec2(size) * float(cells);
     vec2 slope = vec2(0.0);
     for (int k = 0; k < 9; k++) {

@@ -18,13 +18,13 @@ vec3 clear_sky(vec3 d)
     vec2 flat_d = normalize(d.xz + 1e-5), flat_sun = normalize(frame.sun.xz);
     float side = 0.5 + 0.5 * dot(flat_d, flat_sun), toward = max(dot(d, frame.sun.xyz), 0.0);
     float warm = pow(side, 2.2);
-    vec3 horizon = mix(vec3(0.135, 0.150, 0.265), vec3(1.25, 0.47, 0.165), warm);
-    vec3 band = mix(vec3(0.150, 0.150, 0.290), vec3(0.62, 0.27, 0.30), warm);
+    vec3 horizon = mix(vec3(0.135, 0.150, 0.265), vec3(1.75, 0.62, 0.19), warm);
+    vec3 band = mix(vec3(0.150, 0.150, 0.290), vec3(0.80, 0.32, 0.30), warm);
     vec3 high = mix(vec3(0.070, 0.105, 0.245), vec3(0.145, 0.155, 0.330), warm);
     vec3 color = mix(horizon, band, smoothstep(0.0, 0.16, h));
     color = mix(color, high, smoothstep(0.06, 0.42, h));
     color = mix(color, vec3(0.026, 0.052, 0.150), smoothstep(0.25, 0.95, h));
-    color += vec3(1.5, 0.50, 0.12) * (0.35 * pow(toward, 6.0) + 0.9 * pow(toward, 40.0)) * exp(-5.0 * h);
+    color += vec3(1.9, 0.66, 0.16) * (0.5 * pow(toward, 6.0) + 1.6 * pow(toward, 60.0)) * exp(-5.0 * h);
     return color;
 }
 

@@ -37,7 +37,7 @@ vec3 film(vec3 c)
     c = log2(max(mixed * c, vec3(1e-6)));
     vec3 t = clamp((c + 7.2) / 10.9, 0.0, 1.0);
     vec3 s = t * t * (3.0 - 2.0 * t);
-    s = mix(s, t * t * t * (t * (6.0 * t - 15.0) + 10.0), 0.55);
+    s = mix(s, t * t * t * (t * (6.0 * t - 15.0) + 10.0), 0.72);
     return clamp(unmixed * s, 0.0, 1.0);
 }
 
