@@ -68,9 +68,9 @@ void build_traffic(struct scene *scene)
         counts[kind == 2 ? MESH_UMBRELLA : MESH_WHEEL] += kind == 2 ? 1 : 4;
     }
     uint32_t first = 0;
-    for (uint32_t mesh = 0; mesh < MESH_COUNT; mesh++) { /* each mesh a whole number of chunks */
+    for (uint32_t mesh = 0; mesh < MESH_COUNT; mesh++) {
         scene->mover_first[mesh] = first;
-        first += (counts[mesh] + CHUNK - 1) / CHUNK * CHUNK;
+        first += counts[mesh];
     }
     scene->mover_first[MESH_COUNT] = first;
 }
@@ -163,10 +163,6 @@ uint32_t scene_movers(const struct scene *scene, float seconds, float last, stru
             walk(&m, t, at, before, seconds);
         else
             drive(&m, t, at, before);
-    }
-    for (uint32_t mesh = 0; mesh < MESH_COUNT; mesh++) {
-        for (; m.at[mesh] < scene->mover_first[mesh + 1]; m.at[mesh]++)
-            movers[m.at[mesh]] = (struct instance){.yaw = 0.0f};
     }
     return m.light_count;
 }

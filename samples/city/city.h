@@ -28,6 +28,7 @@ enum program_id {
     PROGRAM_CULL_CASCADE,
     PROGRAM_CULL_LAMPS,
     PROGRAM_GEOMETRY,
+    PROGRAM_MATERIALS,
     PROGRAM_SHADOW,
     PROGRAM_PYRAMID_FIRST,
     PROGRAM_PYRAMID,
@@ -95,7 +96,7 @@ struct frame {
     hd_resource occlusion_noisy, occlusion_across, occlusion;
     /* Geometry. */
     struct culled early, late, cascade[CASCADES], lamp;
-    hd_resource seen, seen_before, depth, albedo, normal, emission, motion, pyramid, cascades, lamp_map;
+    hd_resource seen, seen_before, depth, index, facing, albedo, normal, emission, motion, pyramid, cascades, lamp_map;
     /* Light and picture. */
     hd_resource lit, mirrored, mirrored_steady, mirrored_before, mirrored_across, mirrored_smooth, scene;
     hd_resource resolved, history, tiles, around, blurred, bloom, bins, exposure, exposure_before, picture;
@@ -167,6 +168,7 @@ void cull_cascade(hd_recorder *recorder, void *user);
 void draw_cascade(hd_recorder *recorder, void *user);
 void cull_lamps(hd_recorder *recorder, void *user);
 void draw_lamps(hd_recorder *recorder, void *user);
+void fill_materials(hd_recorder *recorder, void *user);
 void draw_decals(hd_recorder *recorder, void *user);
 
 void make_sky(hd_recorder *recorder, void *user);

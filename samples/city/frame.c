@@ -7,16 +7,6 @@
  * the same with any number of workers. heddle finds out what depends on what, which queue runs what, where barriers
  * stand and which images share memory. Nothing here touches Vulkan; the callbacks in passes_*.c record the commands. */
 
-const hd_custom_access vertex_storage = {.stages = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT,
-                                         .access = VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
-                                         .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                                         .reads = true};
-const hd_custom_access graphics_storage = {.stages = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT |
-                                                     VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
-                                           .access = VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
-                                           .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                                           .reads = true};
-
 void add_pass(hd_graph *list, const struct frame *f, const hd_pass_desc *desc)
 {
     const struct pass_times *costs = f->city->costs;
@@ -125,6 +115,8 @@ static void declare_images(struct frame *f)
     f->occlusion = image(f, "occlusion", 2, VK_FORMAT_R8_UNORM);
 
     f->depth = image(f, "depth", 1, VK_FORMAT_D32_SFLOAT);
+    f->index = image(f, "index", 1, VK_FORMAT_R32_UINT);
+    f->facing = image(f, "facing", 1, VK_FORMAT_A2B10G10R10_UNORM_PACK32);
     f->albedo = image(f, "albedo", 1, VK_FORMAT_R8G8B8A8_UNORM);
     f->normal = image(f, "normal", 1, light);
     f->emission = image(f, "emission", 1, VK_FORMAT_B10G11R11_UFLOAT_PACK32);
@@ -222,7 +214,7 @@ static void hold_all(struct frame *f)
                                   f->occlusion_noisy,
                                   f->occlusion_across,
                                   f->occlusion,
-                                  f->depth,
+                                  f->depth, f->index, f->facing,
                                   f->albedo,
                                   f->normal,
                                   f->emission,

@@ -15,9 +15,4 @@ void declare_picture(hd_graph *list, struct frame *f);
 /* hd_graph_pass; the cost is the measured one where there is one. */
 void add_pass(hd_graph *list, const struct frame *f, const hd_pass_desc *desc);
 
-/* Storage buffers that draws read, which no named access says. */
-extern const hd_custom_access vertex_storage, graphics_storage;
-#define VERTEX_STORAGE HD_ACCESS_CUSTOM, .custom = &vertex_storage
-#define GRAPHICS_STORAGE HD_ACCESS_CUSTOM, .custom = &graphics_storage
-
 #endif

@@ -53,7 +53,7 @@ void declare_uploads(hd_graph *g, struct frame *f)
         {(f)->movers, HD_STORAGE_READ_COMPUTE}, {(f)->chunks, HD_STORAGE_READ_COMPUTE},                                \
         {(culled).list, HD_STORAGE_WRITE_COMPUTE}, {(culled).draws, HD_STORAGE_WRITE_COMPUTE}
 #define DRAWS(f, culled)                                                                                               \
-    {(f)->constants, HD_UNIFORM_READ}, {(f)->statics, VERTEX_STORAGE}, {(f)->movers, VERTEX_STORAGE},                  \
+    {(f)->constants, HD_UNIFORM_READ}, {(f)->statics, HD_STORAGE_READ_GRAPHICS}, {(f)->movers, HD_STORAGE_READ_GRAPHICS},                  \
         {(f)->vertices, HD_VERTEX_READ}, {(f)->indices, HD_INDEX_READ}, {(culled).list, HD_VERTEX_READ},               \
         {(culled).draws, HD_INDIRECT_READ}
 
@@ -63,10 +63,8 @@ static void declare_cpu_draws(hd_graph *g, struct frame *f)
     add_pass(g, f, &(hd_pass_desc){
         .name = "draws of workers", .type = HD_PASS_GFX, .cost_us = 900, .record = draw_on_workers, .user = f,
         .splits = f->parts,
-        .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->albedo, HD_COLOR_WRITE}, {f->normal, HD_COLOR_WRITE},
-                        {f->emission, HD_COLOR_WRITE}, {f->motion, HD_COLOR_WRITE},
-                        {f->page, HD_SAMPLED_GRAPHICS}, {f->ripples, HD_SAMPLED_GRAPHICS},
-                        {f->constants, HD_UNIFORM_READ}, {f->statics, VERTEX_STORAGE}, {f->movers, VERTEX_STORAGE},
+        .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->index, HD_COLOR_WRITE}, {f->facing, HD_COLOR_WRITE},
+                        {f->constants, HD_UNIFORM_READ}, {f->statics, HD_STORAGE_READ_GRAPHICS}, {f->movers, HD_STORAGE_READ_GRAPHICS},
                         {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}, {f->identity, HD_VERTEX_READ}),
     });
 }
@@ -83,9 +81,7 @@ static void declare_gpu_draws(hd_graph *g, struct frame *f)
     });
     add_pass(g, f, &(hd_pass_desc){
         .name = "early draw", .type = HD_PASS_GFX, .cost_us = 350, .record = draw_early, .user = f,
-        .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->albedo, HD_COLOR_WRITE}, {f->normal, HD_COLOR_WRITE},
-                        {f->emission, HD_COLOR_WRITE}, {f->motion, HD_COLOR_WRITE},
-                        {f->page, HD_SAMPLED_GRAPHICS}, {f->ripples, HD_SAMPLED_GRAPHICS}, DRAWS(f, f->early)),
+        .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->index, HD_COLOR_WRITE}, {f->facing, HD_COLOR_WRITE}, DRAWS(f, f->early)),
     });
     for (uint32_t i = 0; i < f->view.pyramid[2]; i++) {
         hd_range level = kit_mip(i);
@@ -106,27 +102,34 @@ static void declare_gpu_draws(hd_graph *g, struct frame *f)
     });
     add_pass(g, f, &(hd_pass_desc){
         .name = "late draw", .type = HD_PASS_GFX, .cost_us = 60, .record = draw_late, .user = f,
-        .uses = HD_USES({f->depth, HD_DEPTH_RW}, {f->albedo, HD_COLOR_RW}, {f->normal, HD_COLOR_RW},
-                        {f->emission, HD_COLOR_RW}, {f->motion, HD_COLOR_RW},
-                        {f->page, HD_SAMPLED_GRAPHICS}, {f->ripples, HD_SAMPLED_GRAPHICS}, DRAWS(f, f->late)),
+        .uses = HD_USES({f->depth, HD_DEPTH_RW}, {f->index, HD_COLOR_RW}, {f->facing, HD_COLOR_RW}, DRAWS(f, f->late)),
     });
 }
 
 void declare_geometry(hd_graph *g, struct frame *f)
 {
-    /* Water in the rain is part of what is drawn, so its rings come first. */
-    add_pass(g, f, &(hd_pass_desc){
-        .name = "ripples", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = make_ripples, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->ripples, HD_STORAGE_WRITE_COMPUTE}),
-    });
     if (f->city->options.cpu_draws)
         declare_cpu_draws(g, f);
     else
         declare_gpu_draws(g, f);
+    /* Drawing left which instance each pixel shows; what that is made of is found out once a pixel. */
+    add_pass(g, f, &(hd_pass_desc){
+        .name = "ripples", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = make_ripples, .user = f,
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->ripples, HD_STORAGE_WRITE_COMPUTE}),
+    });
+    add_pass(g, f, &(hd_pass_desc){
+        .name = "materials", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 150, .record = fill_materials, .user = f,
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->statics, HD_STORAGE_READ_COMPUTE},
+                        {f->movers, HD_STORAGE_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
+                        {f->index, HD_SAMPLED_COMPUTE}, {f->facing, HD_SAMPLED_COMPUTE},
+                        {f->page, HD_SAMPLED_COMPUTE}, {f->ripples, HD_SAMPLED_COMPUTE},
+                        {f->albedo, HD_STORAGE_WRITE_COMPUTE}, {f->normal, HD_STORAGE_WRITE_COMPUTE},
+                        {f->emission, HD_STORAGE_WRITE_COMPUTE}, {f->motion, HD_STORAGE_WRITE_COMPUTE}),
+    });
     add_pass(g, f, &(hd_pass_desc){
         .name = "decals", .type = HD_PASS_GFX, .cost_us = 15, .record = draw_decals, .user = f,
         .uses = HD_USES({f->albedo, HD_COLOR_RW}, {f->depth, HD_SAMPLED_GRAPHICS}, {f->constants, HD_UNIFORM_READ},
-                        {f->decals, VERTEX_STORAGE}),
+                        {f->decals, HD_STORAGE_READ_GRAPHICS}),
     });
 }
 

@@ -101,7 +101,7 @@ static void declare_transparent(hd_graph *g, struct frame *f)
     add_pass(g, f, &(hd_pass_desc){
         .name = "steam", .type = HD_PASS_GFX, .cost_us = 20, .record = draw_steam, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->scene, HD_COLOR_RW}, {f->depth, HD_SAMPLED_GRAPHICS},
-                        {f->constants, HD_UNIFORM_READ}, {f->lights, GRAPHICS_STORAGE}, {f->masks, GRAPHICS_STORAGE}),
+                        {f->constants, HD_UNIFORM_READ}, {f->lights, HD_STORAGE_READ_GRAPHICS}, {f->masks, HD_STORAGE_READ_GRAPHICS}),
     });
     add_pass(g, f, &(hd_pass_desc){
         .name = "hologram", .type = HD_PASS_GFX, .cost_us = 10, .record = draw_hologram, .user = f,
@@ -111,7 +111,7 @@ static void declare_transparent(hd_graph *g, struct frame *f)
     add_pass(g, f, &(hd_pass_desc){
         .name = "drops", .type = HD_PASS_GFX, .cost_us = 25, .record = draw_rain, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->scene, HD_COLOR_RW}, {f->constants, HD_UNIFORM_READ},
-                        {f->drops, GRAPHICS_STORAGE}, {f->fog, HD_SAMPLED_GRAPHICS}),
+                        {f->drops, HD_STORAGE_READ_GRAPHICS}, {f->fog, HD_SAMPLED_GRAPHICS}),
     });
 }
 

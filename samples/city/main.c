@@ -140,7 +140,7 @@ int main(int argc, char **argv)
             kit_end(&city->kit, city_frame(city));
         holds = kit_finish(&city->kit);
         if (city->kit.result == HD_OK && !options.bench)
-            printf("scene           %u instances in %u chunks, %u lights, exposure %.2f\n", city->scene.shown,
+            printf("scene           %u instances in %u chunks, %u lights, exposure %.2f\n", city->scene.instance_count,
                    city->scene.chunk_count, city->scene.lights.count, (double)city->exposure[0]);
     }
     status = city_close(city);

@@ -59,8 +59,7 @@ static void draw_chunks(hd_recorder *recorder, const struct frame *f, const stru
 
 static void bind_geometry(hd_recorder *recorder, const struct frame *f, hd_resource list)
 {
-    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_GEOMETRY), {f->constants}, {f->statics}, {f->movers},
-             {f->page}, {f->ripples});
+    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_GEOMETRY), {f->constants}, {f->statics}, {f->movers});
     bind_buffers(recorder, f, list);
 }
 
@@ -136,6 +135,14 @@ void draw_lamps(hd_recorder *recorder, void *user)
         kit_push(recorder, PROGRAM(f, PROGRAM_SHADOW), &view, sizeof view);
         draw_chunks(recorder, f, &f->lamp);
     }
+}
+
+void fill_materials(hd_recorder *recorder, void *user)
+{
+    const struct frame *f = user;
+    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_MATERIALS), {f->constants}, {f->statics}, {f->movers}, {f->depth},
+             {f->index}, {f->facing}, {f->page}, {f->ripples}, {f->albedo}, {f->normal}, {f->emission}, {f->motion});
+    kit_dispatch(recorder, f->width, f->height, 8);
 }
 
 void draw_decals(hd_recorder *recorder, void *user)

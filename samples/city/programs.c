@@ -16,12 +16,13 @@
 #include "fog_inject_comp.h"
 #include "fog_integrate_comp.h"
 #include "full_vert.h"
-#include "gbuffer_frag.h"
+#include "geometry_frag.h"
 #include "geometry_vert.h"
 #include "histogram_comp.h"
 #include "hologram_frag.h"
 #include "hologram_vert.h"
 #include "light_comp.h"
+#include "materials_comp.h"
 #include "motion_around_comp.h"
 #include "motion_blur_comp.h"
 #include "motion_tiles_comp.h"
@@ -77,11 +78,15 @@ static const struct kit_program_desc programs[PROGRAM_COUNT] = {
     [PROGRAM_CULL_LATE] = COMPUTE(cull_late, "ubbbbbbbn"),
     [PROGRAM_CULL_CASCADE] = COMPUTE(cull_cascade, "ubbbbb"),
     [PROGRAM_CULL_LAMPS] = COMPUTE(cull_lamps, "ubbbbb"),
-    [PROGRAM_GEOMETRY] = {"ubbrr", .vertex = KIT_CODE(geometry_vert), .fragment = KIT_CODE(gbuffer_frag),
-                          .colors = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R16G16B16A16_SFLOAT,
-                                     VK_FORMAT_B10G11R11_UFLOAT_PACK32, VK_FORMAT_R16G16_SFLOAT},
-                          .input = &whole, .depth = VK_FORMAT_D32_SFLOAT, .compare = VK_COMPARE_OP_GREATER,
+    [PROGRAM_GEOMETRY] = {"ubb",
+                          .vertex = KIT_CODE(geometry_vert),
+                          .fragment = KIT_CODE(geometry_frag),
+                          .colors = {VK_FORMAT_R32_UINT, VK_FORMAT_A2B10G10R10_UNORM_PACK32},
+                          .input = &whole,
+                          .depth = VK_FORMAT_D32_SFLOAT,
+                          .compare = VK_COMPARE_OP_GREATER,
                           .cull = VK_CULL_MODE_BACK_BIT},
+    [PROGRAM_MATERIALS] = COMPUTE(materials, "ubbnnnrriiii"),
     [PROGRAM_SHADOW] = {"ubb", .vertex = KIT_CODE(shadow_vert), .input = &places, .depth = VK_FORMAT_D32_SFLOAT,
                         .compare = VK_COMPARE_OP_GREATER, .slope_bias = -1.5f}, /* away from the light */
     [PROGRAM_PYRAMID_FIRST] = COMPUTE(pyramid_first, "uni"),

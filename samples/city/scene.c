@@ -52,40 +52,45 @@ void build_decal(struct build *build, vec3s at, vec3s half, float yaw, uint32_t 
             (struct decal){{{at.x, at.y, at.z, yaw}}, {{half.x, half.y, half.z, (float)kind}}};
 }
 
+static uint32_t chunks_of(uint32_t instances)
+{
+    return (instances + CHUNK - 1) / CHUNK;
+}
+
+static struct chunk *cut(struct chunk *chunks, const struct mesh *mesh, uint32_t first, uint32_t count)
+{
+    for (uint32_t at = 0; at < count; at += CHUNK)
+        *chunks++ = (struct chunk){mesh->index_count, mesh->first_index, first + at, count - at < CHUNK ? count - at : CHUNK};
+    return chunks;
+}
+
 /* Groups the instances by mesh and cuts each group into chunks. */
 static void make_chunks(struct scene *scene, const struct instance_list *list)
 {
-    uint32_t counts[MESH_COUNT] = {0}, first[MESH_COUNT], total = 0;
+    uint32_t counts[MESH_COUNT] = {0}, at[MESH_COUNT], total = 0;
+    const uint32_t *mover = scene->mover_first;
     for (uint32_t i = 0; i < list->count; i++)
         counts[list->meshes[i]]++;
     for (uint32_t mesh = 0; mesh < MESH_COUNT; mesh++) {
-        first[mesh] = total;
-        total += (counts[mesh] + CHUNK - 1) / CHUNK * CHUNK;
+        at[mesh] = total;
+        total += counts[mesh];
+        scene->chunk_count += chunks_of(counts[mesh]) + chunks_of(mover[mesh + 1] - mover[mesh]);
     }
     scene->static_count = total;
-    scene->static_chunks = total / CHUNK;
-    scene->chunk_count = (total + scene->mover_first[MESH_COUNT]) / CHUNK;
-    scene->instance_count = scene->chunk_count * CHUNK;
+    scene->instance_count = total + mover[MESH_COUNT];
     scene->statics = calloc(total ? total : 1, sizeof *scene->statics);
     scene->chunks = calloc(scene->chunk_count ? scene->chunk_count : 1, sizeof *scene->chunks);
     if (!scene->statics || !scene->chunks) {
         scene->failed = true;
         return;
     }
-    uint32_t at[MESH_COUNT];
-    memcpy(at, first, sizeof at);
+    struct chunk *chunk = scene->chunks;
+    for (uint32_t mesh = 0; mesh < MESH_COUNT; mesh++)
+        chunk = cut(chunk, &scene->meshes[mesh], at[mesh], counts[mesh]);
+    for (uint32_t mesh = 0; mesh < MESH_COUNT; mesh++)
+        chunk = cut(chunk, &scene->meshes[mesh], total + mover[mesh], mover[mesh + 1] - mover[mesh]);
     for (uint32_t i = 0; i < list->count; i++)
         scene->statics[at[list->meshes[i]]++] = list->items[i];
-    for (uint32_t mesh = 0, c = 0; mesh < MESH_COUNT; mesh++) {
-        for (uint32_t k = 0; k < (counts[mesh] + CHUNK - 1) / CHUNK; k++, c++)
-            scene->chunks[c] =
-                (struct chunk){scene->meshes[mesh].index_count, scene->meshes[mesh].first_index, c * CHUNK, CHUNK};
-    }
-    for (uint32_t mesh = 0; mesh < MESH_COUNT; mesh++) {
-        for (uint32_t i = scene->mover_first[mesh]; i < scene->mover_first[mesh + 1]; i += CHUNK)
-            scene->chunks[(total + i) / CHUNK] =
-                (struct chunk){scene->meshes[mesh].index_count, scene->meshes[mesh].first_index, total + i, CHUNK};
-    }
 }
 
 bool scene_create(struct scene *scene, uint32_t instances)
@@ -100,7 +105,6 @@ bool scene_create(struct scene *scene, uint32_t instances)
         build_houses(&build);
         make_chunks(scene, &build.list);
     }
-    scene->shown = build.list.count + 5 * scene->traffic_count;
     free(build.list.items);
     free(build.list.meshes);
     if (scene->map && !scene->failed && !scene->store.failed && scene->mover_first[MESH_COUNT] <= MAX_MOVERS)

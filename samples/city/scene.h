@@ -27,7 +27,7 @@ enum {
     MAX_DECALS = 512,
     LAMP_TILES = 8, /* street lamps that cast shadows */
     CASCADES = 4,
-    CHUNK = 256, /* instances that are culled by one workgroup and drawn by one indirect draw */
+    CHUNK = 1024, /* instances that are culled by one workgroup and drawn by one indirect draw */
     MAP_SIZE = 512,
     MAX_MOVERS = 4096
 };
@@ -50,7 +50,7 @@ struct instance {
     float shine; /* roughness; of what glows: its strength */
 };
 
-/* A run of instances of one mesh; unused ones at its end have no size. */
+/* A run of instances of one mesh. */
 struct chunk {
     uint32_t index_count, first_index, first_instance, instance_count;
 };
@@ -106,7 +106,7 @@ struct scene {
     float (*map)[2]; /* MAP_SIZE * MAP_SIZE cells: height, seed << 2 | style as bits */
     vec3s map_from;
 
-    struct instance *statics; /* grouped by mesh, each group a whole number of chunks */
+    struct instance *statics; /* grouped by mesh */
     struct chunk *chunks;     /* of the statics, then of the movers */
     uint32_t static_count, static_chunks, chunk_count, instance_count;
     uint32_t shown;           /* instances that are something, of statics and movers */

@@ -1,5 +1,5 @@
-// Culling: one workgroup a chunk of 256 instances of one mesh. Those that stay are packed in order, so the draws do not
-// depend on which invocation was faster; each chunk is one indirect draw.
+// Culling: one workgroup a chunk of up to 1024 instances of one mesh, four an invocation. Those that stay are packed in
+// order, so the draws do not depend on which invocation was faster; each chunk is one indirect draw.
 layout(local_size_x = 256) in;
 struct Chunk {
     uint index_count, first_index, first_instance, instance_count;
@@ -24,10 +24,23 @@ layout(set = 0, binding = 5, std430) writeonly buffer Draws
 
 shared uint sums[256];
 
-void pack(uint index, bool stays)
+// The instances of this invocation: from first on, up to four.
+uint first_of_four()
 {
-    uint lane = gl_LocalInvocationID.x, chunk = gl_WorkGroupID.x;
-    sums[lane] = stays ? 1u : 0u;
+    return chunks[gl_WorkGroupID.x].first_instance + gl_LocalInvocationID.x * 4u;
+}
+
+uint count_of_four()
+{
+    uint from = gl_LocalInvocationID.x * 4u, all = chunks[gl_WorkGroupID.x].instance_count;
+    return from < all ? min(all - from, 4u) : 0u;
+}
+
+// stays: a bit for each of the four.
+void pack(uint stays)
+{
+    uint lane = gl_LocalInvocationID.x, chunk = gl_WorkGroupID.x, own = uint(bitCount(stays));
+    sums[lane] = own;
     barrier();
     for (uint step = 1u; step < 256u; step *= 2u) {
         uint below = lane >= step ? sums[lane - step] : 0u;
@@ -35,9 +48,11 @@ void pack(uint index, bool stays)
         sums[lane] += below;
         barrier();
     }
-    uint first = chunks[chunk].first_instance;
-    if (stays)
-        list[first + sums[lane] - 1u] = index;
+    uint first = chunks[chunk].first_instance, to = first + sums[lane] - own;
+    for (uint k = 0u; k < 4u; k++) {
+        if ((stays >> k & 1u) != 0u)
+            list[to++] = first_of_four() + k;
+    }
     if (lane == 255u) {
         draws[chunk].index_count = chunks[chunk].index_count;
         draws[chunk].instance_count = sums[255];

@@ -11,11 +11,14 @@ layout(push_constant) uniform Push
 
 void main()
 {
-    uint index = gl_GlobalInvocationID.x;
-    Instance i = instance_at(index);
-    float radius = radius_of(i);
     mat4 m = frame.cascades[cascade];
     float wide = length(vec3(m[0][0], m[1][0], m[2][0])); // of clip space a metre
-    bool large = radius * wide > 0.0022;
-    pack(index, radius > 0.0 && large && i.paint.w < 7.0 && ball_seen(m, i.place.xyz, radius, false));
+    uint stays = 0u, first = first_of_four(), count = count_of_four();
+    for (uint k = 0u; k < count; k++) {
+        Instance i = instance_at(first + k);
+        float radius = radius_of(i);
+        if (radius * wide > 0.008 && i.paint.w < 7.0 && ball_seen(m, i.place.xyz, radius, false))
+            stays |= 1u << k;
+    }
+    pack(stays);
 }

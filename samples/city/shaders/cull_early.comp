@@ -11,8 +11,11 @@ layout(set = 0, binding = 6, std430) readonly buffer Before
 
 void main()
 {
-    uint index = gl_GlobalInvocationID.x;
-    Instance i = instance_at(index);
-    float radius = radius_of(i);
-    pack(index, radius > 0.0 && before[index] != 0u && ball_seen(frame.view_projection, i.place.xyz, radius, true));
+    uint stays = 0u, first = first_of_four(), count = count_of_four();
+    for (uint k = 0u; k < count; k++) {
+        Instance i = instance_at(first + k);
+        if (before[first + k] != 0u && ball_seen(frame.view_projection, i.place.xyz, radius_of(i), true))
+            stays |= 1u << k;
+    }
+    pack(stays);
 }

@@ -7,11 +7,15 @@
 
 void main()
 {
-    uint index = gl_GlobalInvocationID.x;
-    Instance i = instance_at(index);
-    float radius = radius_of(i);
-    bool near = false;
-    for (int k = 0; k < 8; k++)
-        near = near || ball_seen(frame.lamps[k], i.place.xyz, radius, false);
-    pack(index, radius > 0.0 && radius < 60.0 && i.paint.w < 7.0 && near);
+    uint stays = 0u, first = first_of_four(), count = count_of_four();
+    for (uint k = 0u; k < count; k++) {
+        Instance i = instance_at(first + k);
+        float radius = radius_of(i);
+        bool near = false;
+        for (int tile = 0; tile < 8; tile++)
+            near = near || ball_seen(frame.lamps[tile], i.place.xyz, radius, false);
+        if (near && radius > 0.12 && radius < 60.0 && i.paint.w < 7.0)
+            stays |= 1u << k;
+    }
+    pack(stays);
 }

@@ -45,14 +45,17 @@ bool hidden(Instance i)
 
 void main()
 {
-    uint index = gl_GlobalInvocationID.x;
-    Instance i = instance_at(index);
-    float radius = radius_of(i);
-    bool inside = radius > 0.0 && ball_seen(frame.view_projection, i.place.xyz, radius, true);
-    float distance = length(i.place.xyz - frame.eye.xyz);
-    inside = inside && radius * frame.planes.w > 0.35 * (distance - radius); // below a third of a pixel
-    bool drawn = inside && before[index] != 0u;
-    bool visible = inside && !hidden(i);
-    seen[index] = visible ? 1u : 0u;
-    pack(index, visible && !drawn);
+    uint stays = 0u, first = first_of_four(), count = count_of_four();
+    for (uint k = 0u; k < count; k++) {
+        uint index = first + k;
+        Instance i = instance_at(index);
+        float radius = radius_of(i), distance = length(i.place.xyz - frame.eye.xyz);
+        bool inside = ball_seen(frame.view_projection, i.place.xyz, radius, true);
+        inside = inside && radius * frame.planes.w > 0.35 * (distance - radius); // not below a third of a pixel
+        bool drawn = inside && before[index] != 0u, visible = inside && !hidden(i);
+        seen[index] = visible ? 1u : 0u;
+        if (visible && !drawn)
+            stays |= 1u << k;
+    }
+    pack(stays);
 }

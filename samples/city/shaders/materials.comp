@@ -1,24 +1,21 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// What each pixel is made of. Albedo as its square root, with 1 - metallic; normal and roughness; light of its own;
-// motion in uv from the last frame to this one.
+// What each pixel is made of, from the instance that it shows. Albedo as its square root, with 1 - metallic; normal and
+// roughness; light of its own; motion in uv from the last frame to this one.
 #include "frame.glsl"
+#include "instance.glsl"
 #include "facade.glsl"
 #include "ground.glsl"
-layout(location = 0) in vec3 in_place;
-layout(location = 1) in vec3 in_normal;
-layout(location = 2) in vec4 in_now;
-layout(location = 3) in vec4 in_before;
-layout(location = 4) in vec3 in_local;
-layout(location = 5) flat in vec4 in_paint;
-layout(location = 6) flat in vec4 in_size;
-layout(set = 0, binding = 3) uniform sampler2D page;    // what the screens show
-layout(set = 0, binding = 4) uniform sampler2D ripples; // slopes of water in the rain, over 4 metres
-
-layout(location = 0) out vec4 out_albedo;
-layout(location = 1) out vec4 out_normal;
-layout(location = 2) out vec4 out_emission;
-layout(location = 3) out vec2 out_motion;
+layout(local_size_x = 8, local_size_y = 8) in;
+layout(set = 0, binding = 3) uniform sampler2D depth_map;
+layout(set = 0, binding = 4) uniform usampler2D index_map;
+layout(set = 0, binding = 5) uniform sampler2D facing_map;
+layout(set = 0, binding = 6) uniform sampler2D page;    // what the screens show
+layout(set = 0, binding = 7) uniform sampler2D ripples; // slopes of water in the rain, over 4 metres
+layout(set = 0, binding = 8, rgba8) uniform writeonly image2D out_albedo;
+layout(set = 0, binding = 9, rgba16f) uniform writeonly image2D out_normal;
+layout(set = 0, binding = 10, r11f_g11f_b10f) uniform writeonly image2D out_emission;
+layout(set = 0, binding = 11, rg16f) uniform writeonly image2D out_motion;
 
 struct Matter {
     vec3 albedo;
@@ -53,7 +50,7 @@ void ground(inout Matter m, vec3 p, float footprint)
     m.albedo = g.albedo;
     m.roughness = g.roughness;
     float near = clamp(1.0 - footprint * 3.0, 0.0, 1.0);
-    vec2 rings = texture(ripples, p.xz * 0.25).rg * g.water * near;
+    vec2 rings = textureLod(ripples, p.xz * 0.25, 0.0).rg * g.water * near;
     vec2 bumps = vec2(noise2(p.xz * 9.0), noise2(p.xz * 9.0 + 31.0)) - 0.5;
     vec2 swell = vec2(noise2(p.xz * 1.1 + 0.3 * frame.eye.w), noise2(p.xz * 1.1 + 17.0 - 0.3 * frame.eye.w)) - 0.5;
     vec2 slope = rings * 0.16 + swell * 0.008 * g.water + bumps * 0.05 * (1.0 - g.water) * near;
@@ -61,7 +58,7 @@ void ground(inout Matter m, vec3 p, float footprint)
 }
 
 // Tubes of glass: strokes on a lattice that read as letters, a frame around them.
-void neon(inout Matter m, uint style, uint seed, vec3 local, vec3 size, vec3 n, float footprint)
+void neon(inout Matter m, uint style, uint seed, vec4 paint, vec3 local, vec3 size, vec3 n, float footprint)
 {
     vec2 at = abs(n.x) > 0.5 ? vec2(local.z * size.z, local.y * size.y) : vec2(local.x * size.x, local.y * size.y);
     vec2 extent = abs(n.x) > 0.5 ? size.zy : size.xy;
@@ -90,8 +87,8 @@ void neon(inout Matter m, uint style, uint seed, vec3 local, vec3 size, vec3 n, 
     float flicker = hash2(ivec2(int(seed), int(frame.eye.w * 9.0)), 3u) < 0.03 && seed % 5u == 0u ? 0.25 : 1.0;
     float wide = 0.028 + 0.6 * footprint;
     float tube = exp(-d * d / (wide * wide)) * min(1.0, 0.05 / wide + 0.25);
-    vec3 glow = in_paint.rgb * (0.055 + 0.22 * exp(-d * 9.0));
-    m.emission = (mix(in_paint.rgb, vec3(1.0), 0.35) * tube * 1.9 + glow) * in_paint.w * flicker;
+    vec3 glow = paint.rgb * (0.055 + 0.22 * exp(-d * 9.0));
+    m.emission = (mix(paint.rgb, vec3(1.0), 0.35) * tube * 1.9 + glow) * paint.w * flicker;
 }
 
 void car(inout Matter m, uint style, vec3 p, vec3 local, vec3 n)
@@ -119,39 +116,45 @@ void car(inout Matter m, uint style, vec3 p, vec3 local, vec3 n)
         m.emission = vec3(1.0, 0.035, 0.02) * (lit ? 9.0 : 0.15);
 }
 
-void screen(inout Matter m, uint style, uint seed, vec3 local, vec3 n)
+void screen(inout Matter m, uint style, float strength, vec3 local, vec3 size, vec3 n, float footprint)
 {
     vec2 at = vec2(abs(n.x) > 0.5 ? -local.z * sign(n.x) : local.x * sign(n.z), -local.y) + 0.5;
     vec2 uv = style == 4u ? vec2(0.5 + at.x * 0.5, at.y) : vec2(at.x * 0.5, at.y);
-    vec3 shown = texture(page, uv).rgb;
+    vec3 shown = textureLod(page, uv, 0.0).rgb;
     shown *= shown;
     vec2 dots = abs(fract(at * vec2(96.0, 54.0)) - 0.5);
-    float blur = clamp(length(fwidth(at)) * 90.0, 0.0, 1.0);
-    m.emission = shown * in_paint.w * mix(smoothstep(0.5, 0.25, max(dots.x, dots.y)) * 1.5, 1.0, blur);
+    float blur = clamp(footprint / max(size.y, 0.5) * 90.0, 0.0, 1.0);
+    m.emission = shown * strength * mix(smoothstep(0.5, 0.25, max(dots.x, dots.y)) * 1.5, 1.0, blur);
     m.albedo = vec3(0.01);
     m.roughness = 0.2;
 }
 
-void main()
+// Walls, ground and signs are boxes: their faces look along the axes exactly.
+vec3 straight(vec3 n)
 {
-    uint matter = floatBitsToUint(in_size.w), kind = matter & 15u, style = matter >> 4 & 15u, seed = matter >> 8;
-    vec3 p = in_place, n = normalize(in_normal), ray = normalize(p - frame.eye.xyz);
-    float footprint = length(p - frame.eye.xyz) / frame.planes.w;
-    footprint /= max(kind == GROUND ? 1.0 : abs(dot(n, ray)), 0.25);
-    Matter m = Matter(in_paint.rgb, 0.0, n, in_paint.w, vec3(0.0));
-    if (kind == FACADE || kind == SHOP)
+    vec3 a = abs(n);
+    return a.x > max(a.y, a.z) ? vec3(sign(n.x), 0.0, 0.0) : a.y > a.z ? vec3(0.0, sign(n.y), 0.0) : vec3(0.0, 0.0, sign(n.z));
+}
+
+void fill(inout Matter m, Instance i, vec3 p, vec3 n, vec3 local)
+{
+    uint bits = floatBitsToUint(i.size.w), kind = bits & 15u, style = bits >> 4 & 15u, seed = bits >> 8;
+    vec3 ray = normalize(p - frame.eye.xyz);
+    float far = length(p - frame.eye.xyz) / frame.planes.w, footprint = far / max(abs(dot(n, ray)), 0.25);
+    if (kind == FACADE || kind == SHOP) {
+        m.normal = straight(n);
         wall(m, kind, style, seed, p, ray, footprint);
-    else if (kind == GROUND)
-        ground(m, p, length(p - frame.eye.xyz) / frame.planes.w);
+    } else if (kind == GROUND)
+        ground(m, p, far);
     else if (kind == NEON)
-        neon(m, style, seed, in_local, in_size.xyz, n, footprint);
+        neon(m, style, seed, i.paint, local, i.size.xyz, straight(n), footprint);
     else if (kind == GLOW) {
-        m.emission = in_paint.rgb * in_paint.w;
+        m.emission = i.paint.rgb * i.paint.w;
         m.roughness = 0.4;
     } else if (kind == CAR)
-        car(m, style, p, in_local, n);
+        car(m, style, p, local, n);
     else if (kind == SCREEN)
-        screen(m, style, seed, in_local, n);
+        screen(m, style, i.paint.w, local, i.size.xyz, straight(n), footprint);
     else if (kind == CLOTH && style == 1u) { // leaves
         float leaf = noise2(p.xy * 9.0 + p.z * 5.0) * noise2(p.zy * 9.0 + p.x * 4.0 + 7.0);
         m.albedo *= 0.35 + 2.6 * leaf;
@@ -163,9 +166,32 @@ void main()
         if (n.y > 0.6)
             m.roughness = mix(m.roughness, 0.10, 0.8);
     }
-    m.roughness = clamp(m.roughness, 0.02, 1.0);
-    out_albedo = vec4(sqrt(clamp(m.albedo, 0.0, 1.0)), 1.0 - m.metallic);
-    out_normal = vec4(m.normal, m.roughness);
-    out_emission = vec4(min(m.emission, vec3(60.0)), 1.0);
-    out_motion = 0.5 * (in_now.xy / in_now.w - in_before.xy / in_before.w);
+}
+
+void main()
+{
+    ivec2 pixel = ivec2(gl_GlobalInvocationID.xy);
+    if (any(greaterThanEqual(pixel, ivec2(frame.size.xy))))
+        return;
+    float depth = texelFetch(depth_map, pixel, 0).r;
+    if (depth <= 0.0) {
+        imageStore(out_albedo, pixel, vec4(0.0));
+        imageStore(out_normal, pixel, vec4(0.0, 1.0, 0.0, 1.0));
+        imageStore(out_emission, pixel, vec4(0.0));
+        imageStore(out_motion, pixel, vec4(0.0));
+        return;
+    }
+    Instance i = instance_at(texelFetch(index_map, pixel, 0).r);
+    vec3 p = world_place((vec2(pixel) + 0.5) * frame.size.zw, depth);
+    vec3 n = normalize(texelFetch(facing_map, pixel, 0).xyz * 2.0 - 1.0);
+    vec3 local = turned(p - i.place.xyz, -i.place.w) / max(i.size.xyz, vec3(1e-3));
+    Matter m = Matter(i.paint.rgb, 0.0, n, i.paint.w, vec3(0.0));
+    fill(m, i, p, n, local);
+    imageStore(out_albedo, pixel, vec4(sqrt(clamp(m.albedo, 0.0, 1.0)), 1.0 - m.metallic));
+    imageStore(out_normal, pixel, vec4(m.normal, clamp(m.roughness, 0.02, 1.0)));
+    imageStore(out_emission, pixel, vec4(min(m.emission, vec3(60.0)), 1.0));
+    vec4 now = frame.clean_view_projection * vec4(p, 1.0);
+    vec3 before = i.last_place.xyz + turned(local * i.size.xyz, i.last_place.w);
+    vec4 old = frame.last_view_projection * vec4(before, 1.0);
+    imageStore(out_motion, pixel, vec4(0.5 * (now.xy / now.w - old.xy / old.w), 0.0, 0.0));
 }
