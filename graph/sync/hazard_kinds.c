@@ -11,10 +11,10 @@
  * the first is mixed. O(custom accesses + mixtures). */
 
 /* Room for so many, in which there are those that were there. */
-static bool move_kinds(hdi_kinds *kinds, uint32_t capacity, hdi_arena *arena)
+static bool move_kinds(hdi_kinds *kinds, uint32_t capacity)
 {
-    hdi_kind *own = HDI_ARENA_ARRAY(arena, hdi_kind, capacity);
-    hdi_link *own_link = HDI_ARENA_ARRAY(arena, hdi_link, capacity);
+    hdi_kind *own = HDI_ARENA_ARRAY(kinds->arena, hdi_kind, capacity);
+    hdi_link *own_link = HDI_ARENA_ARRAY(kinds->arena, hdi_link, capacity);
     if (!own || !own_link)
         return false;
     memcpy(own, kinds->kind, kinds->count * sizeof(*own));
@@ -34,10 +34,10 @@ bool hdi_find_kinds(hdi_hazard_work *w, uint32_t more)
                          .link = decl->first_link,
                          .count = HDI_ACCESS_CUSTOM_FIRST,
                          .capacity = HDI_ACCESS_CUSTOM_FIRST,
-                         .arena = w->alone ? w->arena : NULL};
+                         .arena = w->arena};
     if (w->alone && !custom)
         return true;
-    if (!move_kinds(kinds, decl->access_count + more, w->arena))
+    if (!move_kinds(kinds, decl->access_count + more))
         return false;
     hdi_make_kinds(decl->access + HDI_ACCESS_CUSTOM_FIRST, custom, kinds->own + kinds->count,
                    kinds->own_link + kinds->count);
@@ -46,9 +46,10 @@ bool hdi_find_kinds(hdi_hazard_work *w, uint32_t more)
 }
 
 /* Reads that differ in their layout are of one pass, and agree on the read-only depth layout: declare checked it. */
-uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b)
+uint32_t hdi_mix_kinds(hdi_hazard_work *w, hdi_mixes *mixes, uint32_t a, uint32_t b)
 {
-    struct hdi_mix *mix = &kinds->mix[(a + 3 * b) % HDI_MIXES];
+    hdi_kinds *kinds = &w->kinds;
+    struct hdi_mix *mix = &mixes->mix[(a + 3 * b) % HDI_MIXES];
     if (mix->made && mix->a == a && mix->b == b)
         return mix->made;
     const hdi_kind *one = &kinds->kind[a], *other = &kinds->kind[b];
@@ -60,10 +61,10 @@ uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b)
     bool is_buffer = kinds->link[a].leaves == HDI_LEFT_READS && one->layout == HDI_LAYOUT_UNDEFINED;
     uint32_t flags = one->flags | other->flags;
     uint32_t layout = one->layout == other->layout ? one->layout : HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
-    if (kinds->count == kinds->capacity &&
-        (!kinds->arena || !move_kinds(kinds, kinds->count + kinds->count / 2, kinds->arena)))
+    if (w->alone && kinds->count == kinds->capacity && !move_kinds(kinds, kinds->count + kinds->count / 2))
         return a;
-    hdi_make_kind(stages, access, layout, flags, is_buffer, &kinds->own[kinds->count], &kinds->own_link[kinds->count]);
-    *mix = (struct hdi_mix){a, b, kinds->count};
-    return kinds->count++;
+    uint32_t number = hdi_next_number(&kinds->count, w->alone);
+    hdi_make_kind(stages, access, layout, flags, is_buffer, &kinds->own[number], &kinds->own_link[number]);
+    *mix = (struct hdi_mix){a, b, number};
+    return number;
 }

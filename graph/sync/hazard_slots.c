@@ -5,43 +5,26 @@
 /* Places of slots on their queues. Extra slots join the numbering of the schedule; where there are none, which is
  * nearly always, it stays as it is. O(slots * queues), and with extra slots steps. */
 
-/* Queue by queue: a count in memory would be waited for at each slot. */
-void hdi_count_slots(const hdi_hazard_work *w, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES])
+/* With one queue places are slots, in one table. */
+void hdi_place_slots(const hdi_hazard_work *w)
 {
-    const uint8_t *slot_queue = w->out->slot_queue;
-    uint32_t rest = end - begin, last = w->queues->count - 1;
-    for (uint32_t q = 0; q < last; q++) {
-        uint32_t on_queue = 0;
-        for (uint32_t s = begin; s < end; s++)
-            on_queue += slot_queue[s] == q;
-        count[q] += on_queue;
-        rest -= on_queue;
-    }
-    count[last] += rest;
-}
-
-void hdi_begin_queues(const hdi_hazard_work *w, uint32_t (*on_queue)[HD_MAX_QUEUES], uint32_t ranges)
-{
-    uint32_t sum = 0;
-    for (uint32_t q = 0; q < w->queues->count; q++) {
-        w->out->queue_begin[q] = sum;
-        for (uint32_t r = 0, at = 0; r < ranges; r++) {
-            uint32_t count = on_queue[r][q];
-            on_queue[r][q] = at;
-            at += count;
-            sum += count;
-        }
-    }
-    w->out->queue_begin[w->queues->count] = sum;
-}
-
-void hdi_place_slots(const hdi_hazard_work *w, uint32_t begin, uint32_t end, uint32_t at[HD_MAX_QUEUES])
-{
-    const hdi_hazards *out = w->out;
-    for (uint32_t s = begin; s < end; s++) {
-        uint32_t queue = w->several ? out->slot_queue[s] : 0, pos = at[queue]++;
+    hdi_hazards *out = w->out;
+    uint32_t at[HD_MAX_QUEUES] = {0}, *begin = out->queue_begin, queues = w->queues->count, slots = out->slot_count;
+    begin[0] = 0;
+    begin[queues] = slots;
+    for (uint32_t s = 0; !w->several && s < slots; s++)
+        out->slot_pos[s] = s;
+    if (!w->several)
+        return;
+    for (uint32_t s = 0; s < slots; s++)
+        at[out->slot_queue[s]]++;
+    for (uint32_t q = 1; q < queues; q++)
+        begin[q] = begin[q - 1] + at[q - 1];
+    memset(at, 0, sizeof(at));
+    for (uint32_t s = 0; s < slots; s++) {
+        uint32_t queue = out->slot_queue[s], pos = at[queue]++;
         out->slot_pos[s] = pos;
-        out->queue_slot[out->queue_begin[queue] + pos] = s;
+        out->queue_slot[begin[queue] + pos] = s;
     }
 }
 
@@ -173,7 +156,6 @@ hd_result hdi_add_extra_slots(const hdi_hazard_work *w, const hdi_extra_ask *ask
 {
     const hdi_schedule *schedule = w->schedule;
     hdi_hazards *out = w->out, old = *out;
-    uint32_t on_queue[HD_MAX_QUEUES] = {0};
     extra_slots extras;
     if (!join_asks(w, ask, &extras))
         return HD_OUT_OF_MEMORY;
@@ -193,9 +175,7 @@ hd_result hdi_add_extra_slots(const hdi_hazard_work *w, const hdi_extra_ask *ask
     out->region_begin[schedule->region_count] = total;
     number_all(schedule, &extras, final_of, out);
     number_steps(w, final_of);
-    hdi_count_slots(w, 0, total, on_queue);
-    hdi_begin_queues(w, &on_queue, 1);
-    hdi_place_slots(w, 0, total, on_queue);
+    hdi_place_slots(w);
     number_wants(w, &old, final_of);
     for (uint32_t i = 0; i < out->extra_count; i++)
         want_extra(w, &out->extra[i]);

@@ -25,9 +25,8 @@ typedef struct walk {
 
 /* What is seldom asked for. */
 typedef struct odds {
-    const work *w;
-    hdi_kinds *kinds;
-    hdi_sides *sides;
+    work *w;
+    hdi_mixes *mixes;
 } odds;
 
 /* ---- several queues ---- */
@@ -42,8 +41,8 @@ static void want_epoch(const odds *o, const hdi_step *step, uint32_t behind, uin
             hdi_raise_want(&want[of], out->slot_pos[behind - 1] + 1, o->w->alone);
         return;
     }
-    for (uint32_t i = step->use; i; i = o->sides->side[i].older) {
-        const hdi_side *side = &o->sides->side[i];
+    for (uint32_t i = step->use; i; i = o->w->sides.side[i].older) {
+        const hdi_side *side = &o->w->sides.side[i];
         of = side->to >> HDI_QUEUE_SHIFT;
         if (of != queue)
             hdi_raise_want(&want[of], out->slot_pos[side->last] + 1, o->w->alone);
@@ -69,17 +68,18 @@ static bool grow_sides(const work *w, hdi_sides *sides)
 /* Returns its number; 0: there is no memory. */
 static uint32_t add_side(const odds *o, hdi_side side)
 {
-    hdi_sides *sides = o->sides;
-    if (sides->grows && sides->count >= sides->capacity && !grow_sides(o->w, sides))
+    hdi_sides *sides = &o->w->sides;
+    if (o->w->alone && sides->count >= sides->capacity && !grow_sides(o->w, sides))
         return 0;
-    sides->side[sides->count] = side;
-    return sides->count++;
+    uint32_t number = hdi_next_number(&sides->count, o->w->alone);
+    sides->side[number] = side;
+    return number;
 }
 
 /* A use on a queue goes on with an epoch that is on another one, or on several. last: the last slot of the epoch. */
 static void share_epoch(const odds *o, hdi_step *step, const hdi_step *use, uint32_t last)
 {
-    hdi_sides *sides = o->sides;
+    const hdi_sides *sides = &o->w->sides;
     uint32_t queue = use->to >> HDI_QUEUE_SHIFT;
     if (!hdi_has_sides(step->to)) {
         step->use = add_side(o, (hdi_side){step->use, step->slot, last, step->to & ~HDI_CROSSES, 0});
@@ -89,7 +89,7 @@ static void share_epoch(const odds *o, hdi_step *step, const hdi_step *use, uint
         hdi_side *side = &sides->side[i];
         if (side->to >> HDI_QUEUE_SHIFT != queue)
             continue;
-        uint32_t kind = hdi_mix_kinds(o->kinds, side->to & HDI_KIND_BITS, use->to & HDI_KIND_BITS);
+        uint32_t kind = hdi_mix_kinds(o->w, o->mixes, side->to & HDI_KIND_BITS, use->to & HDI_KIND_BITS);
         side->last = use->slot;
         side->to = kind | queue << HDI_QUEUE_SHIFT;
         return;
@@ -132,10 +132,10 @@ static HDI_APART walk add_odd_use(walk k, const odds *o, hdi_step *use, uint32_t
     }
     if (crosses)
         share_epoch(o, step, use, use->low - 1);
-    uint32_t kind = hdi_mix_kinds(o->kinds, from & HDI_KIND_BITS, to & HDI_KIND_BITS);
+    uint32_t kind = hdi_mix_kinds(o->w, o->mixes, from & HDI_KIND_BITS, to & HDI_KIND_BITS);
     step->to = (step->to & ~HDI_KIND_BITS) | kind;
     state->to = step->to & ~HDI_CROSSES;
-    k.link = o->kinds->link;
+    k.link = o->w->kinds.link;
     return k;
 }
 
@@ -168,29 +168,7 @@ static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, uint32_t use
     return k;
 }
 
-/* A use of several segments. sparse: steps stand at the places of their visits, of which the first one comes next. */
-static HDI_SCALAR HDI_APART void add_span(walk *shared, const odds *o, uint32_t use, uint32_t slot, uint32_t queue,
-                                          bool sparse)
-{
-    walk k = *shared;
-    const hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
-    uint32_t kind = k.use_access[use], seg = span.base, visit = k.next;
-    for (uint32_t row = 0; row < span.rows; row++, seg += span.stride) {
-        for (uint32_t s = seg; s < seg + span.cols; s++) {
-            hdi_step *at = k.fresh;
-            k = add_use(k, o, s, use, slot, kind, queue, true);
-            if (sparse && k.fresh == at)
-                at->to = HDI_NONE;
-            if (sparse) {
-                k.next = ++visit;
-                k.fresh = at + 1;
-            }
-        }
-    }
-    *shared = k;
-}
-
-/* ---- passes that use a segment in several ways ---- */
+/* ---- uses of several segments, and passes that use a segment in several ways ---- */
 
 /* Uses of a pass make of each segment one kind together, before one of them counts. */
 static void see_due(const odds *o, uint32_t use, uint32_t slot)
@@ -200,151 +178,133 @@ static void see_due(const odds *o, uint32_t use, uint32_t slot)
     for (uint32_t row = 0; row < span.rows; row++) {
         for (uint32_t c = 0; c < span.cols; c++) {
             hdi_due *d = &o->w->seg_due[span.base + row * span.stride + c];
-            d->kind = d->behind == slot + 1 ? hdi_mix_kinds(o->kinds, d->kind, kind) : kind;
+            d->kind = d->behind == slot + 1 ? hdi_mix_kinds(o->w, o->mixes, d->kind, kind) : kind;
             d->behind = slot + 1;
         }
     }
 }
 
-/* The first use of a segment stands for all of the pass. */
-static void add_due(walk *shared, const odds *o, uint32_t use, uint32_t slot, uint32_t queue, bool sparse)
+/* sparse: steps stand at the places of their visits, of which the first one comes next. mixed: the first use of a
+ * segment stands for all of the pass. */
+static HDI_SCALAR HDI_APART void add_span(walk *shared, const odds *o, uint32_t use, uint32_t slot, uint32_t queue,
+                                          bool sparse, bool mixed)
 {
     walk k = *shared;
-    hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
-    uint32_t visit = k.next;
-    k.link = o->kinds->link;
-    for (uint32_t row = 0; row < span.rows; row++) {
-        for (uint32_t c = 0; c < span.cols; c++) {
-            uint32_t seg = span.base + row * span.stride + c;
+    const hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
+    uint32_t kind = k.use_access[use], seg = span.base, visit = k.next;
+    k.link = o->w->kinds.link;
+    for (uint32_t row = 0; row < span.rows; row++, seg += span.stride) {
+        for (uint32_t s = seg; s < seg + span.cols; s++) {
             hdi_step *at = k.fresh;
-            at->slot = slot;
-            if (k.state[seg].behind != slot + 1)
-                k = add_use(k, o, seg, use, slot, o->w->seg_due[seg].kind, queue, true);
-            if (sparse && k.fresh == at)
+            if (!mixed || k.state[s].behind != slot + 1)
+                k = add_use(k, o, s, use, slot, mixed ? o->w->seg_due[s].kind : kind, queue, true);
+            if (!sparse)
+                continue;
+            if (k.fresh == at) {
+                at->slot = slot;
                 at->to = HDI_NONE;
-            if (sparse) {
-                k.next = ++visit;
-                k.fresh = at + 1;
             }
+            k.next = ++visit;
+            k.fresh = at + 1;
         }
     }
     *shared = k;
 }
 
-static bool is_mixed(const odds *o, uint32_t pass)
+/* ---- all uses ---- */
+
+static uint32_t count_visits(const work *w, uint32_t use)
 {
-    return (o->w->decl->pass_flags[pass] & HDI_PASS_MIXES) != 0;
+    hdi_span span = {.rows = 1, .cols = 1};
+    if (w->frozen->use_seg[use] == HDI_NONE)
+        span = hdi_use_span(w->decl, w->frozen, use);
+    return span.rows * span.cols;
 }
 
-/* ---- by one worker ---- */
-
-static HDI_APART void walk_mixed_pass(walk *k, const odds *o, uint32_t slot, uint32_t queue)
-{
-    const uint32_t *of_pass = &o->w->decl->pass_use_begin[o->w->schedule->slot_pass[slot]];
-    for (uint32_t use = of_pass[0]; use < of_pass[1]; use++)
-        see_due(o, use, slot);
-    for (uint32_t use = of_pass[0]; use < of_pass[1]; use++)
-        add_due(k, o, use, slot, queue, false);
-}
-
-/* several: queues. on_queue: how many slots of each stand before. */
-static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t *on_queue, bool several)
+/* Of some resources. several: queues. sparse: there are other workers. */
+static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t first_res, uint32_t res_count, bool several,
+                                  bool sparse)
 {
     const work *w = o->w;
-    const hdi_hazards *out = w->out;
     const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
-                   *use_seg = w->frozen->use_seg;
+                   *use_seg = w->frozen->use_seg, *use_res = w->decl->use_res;
     const uint8_t *slot_queue = w->schedule->slot_queue;
     const bool mixes = w->seg_due != NULL;
-    for (uint32_t slot = 0; slot < out->slot_count; slot++) {
-        const uint32_t *of_pass = &use_begin[slot_pass[slot]];
-        uint32_t queue = several ? slot_queue[slot] : 0, pos = several ? on_queue[queue]++ : slot;
-        out->slot_pos[slot] = pos;
-        if (several)
-            out->queue_slot[out->queue_begin[queue] + pos] = slot;
-        queue <<= HDI_QUEUE_SHIFT;
-        if (HDI_UNLIKELY(mixes && is_mixed(o, slot_pass[slot]))) {
-            walk own = k;
-            walk_mixed_pass(&own, o, slot, queue);
-            k = own;
-            continue;
+    uint32_t visit = 0;
+    for (uint32_t slot = 0; slot < w->schedule->slot_count; slot++) {
+        const uint32_t pass = slot_pass[slot], *of_pass = &use_begin[pass];
+        uint32_t queue = several ? (uint32_t)slot_queue[slot] << HDI_QUEUE_SHIFT : 0;
+        bool mixed = mixes && w->decl->pass_flags[pass] & HDI_PASS_MIXES;
+        for (uint32_t use = of_pass[0]; mixed && use < of_pass[1]; use++) {
+            if (use_res[use] - first_res < res_count)
+                see_due(o, use, slot);
         }
         for (size_t use = of_pass[0], end = of_pass[1]; use < end; use++) {
+            if (sparse) {
+                k.next = visit;
+                k.fresh = w->out->step + visit;
+                visit += count_visits(w, (uint32_t)use);
+                if (use_res[use] - first_res >= res_count)
+                    continue;
+            }
             uint32_t seg = use_seg[use];
-            if (HDI_LIKELY(seg != HDI_NONE)) {
+            if (HDI_LIKELY(!sparse && !mixed && seg != HDI_NONE)) {
                 k = add_use(k, o, seg, (uint32_t)use, slot, k.use_access[use], queue, several);
             } else {
                 walk own = k;
-                add_span(&own, o, (uint32_t)use, slot, queue, false);
+                add_span(&own, o, (uint32_t)use, slot, queue, sparse, mixed);
                 k = own;
             }
         }
     }
+    k.next = sparse ? visit : k.next;
     return k;
 }
 
-static HDI_SCALAR walk walk_one_queue(walk k, const odds *o, uint32_t *on_queue)
+static HDI_SCALAR walk walk_one_queue(walk k, const odds *o)
 {
-    return walk_slots(k, o, on_queue, false);
+    return walk_slots(k, o, 0, UINT32_MAX, false, false);
 }
 
-static HDI_SCALAR walk walk_queues(walk k, const odds *o, uint32_t *on_queue)
+static HDI_SCALAR walk walk_queues(walk k, const odds *o)
 {
-    return walk_slots(k, o, on_queue, true);
+    return walk_slots(k, o, 0, UINT32_MAX, true, false);
 }
 
-static walk begin_walk(const work *w, const hdi_kinds *kinds)
+static walk walk_part(walk k, const odds *o, uint32_t first_res, uint32_t res_count)
 {
-    return (walk){
-        .use_access = w->decl->use_access, .link = kinds->link, .state = w->out->seg_state, .fresh = w->out->step};
+    return walk_slots(k, o, first_res, res_count, true, true);
 }
 
 /* Which queues use each resource: known before any use of it, as it says between which queues a resource is handed
  * over. */
-static void find_queues(const work *w)
+static void find_queues(const work *w, uint32_t first_res, uint32_t res_count)
 {
     const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
                    *use_res = w->decl->use_res;
     for (uint32_t slot = 0; slot < w->schedule->slot_count; slot++) {
         uint16_t queue = (uint16_t)(1u << w->schedule->slot_queue[slot]);
-        for (uint32_t u = use_begin[slot_pass[slot]], end = use_begin[slot_pass[slot] + 1]; u < end; u++)
-            w->out->res_queues[use_res[u]] |= queue;
+        for (uint32_t u = use_begin[slot_pass[slot]], end = use_begin[slot_pass[slot] + 1]; u < end; u++) {
+            if (use_res[u] - first_res < res_count)
+                w->out->res_queues[use_res[u]] |= queue;
+        }
     }
 }
 
-void hdi_walk_slots(hdi_hazard_work *w)
+void hdi_walk_slots(uint32_t part, void *user)
 {
-    hdi_hazards *out = w->out;
-    uint32_t on_queue[HD_MAX_QUEUES] = {0};
-    const odds o = {w, &w->kinds, &w->sides};
-    walk k = begin_walk(w, &w->kinds);
+    work *w = user;
+    hdi_mixes mixes = {0};
+    const odds o = {w, &mixes};
+    uint32_t first_res = hdi_range_begin(w->decl->res_count, w->parts, part),
+             res_count = hdi_range_begin(w->decl->res_count, w->parts, part + 1) - first_res;
+    walk k = {
+        .use_access = w->decl->use_access, .link = w->kinds.link, .state = w->out->seg_state, .fresh = w->out->step};
     if (w->several)
-        find_queues(w);
-    k = (w->several ? walk_queues : walk_one_queue)(k, &o, on_queue);
-    out->step_count = k.next;
-}
-
-/* ---- by several ---- */
-
-void hdi_walk_records(const hdi_hazard_work *w, hdi_kinds *kinds, hdi_sides *sides, const hdi_visit_record *record,
-                      const hdi_visit_record *end)
-{
-    const odds o = {w, kinds, sides};
-    walk k = begin_walk(w, kinds);
-    uint32_t seen = HDI_NONE; /* the slot of a mixed pass whose uses were looked at */
-    for (const hdi_visit_record *r = record; w->several && r < end; r++)
-        w->out->res_queues[w->decl->use_res[r->use]] |= (uint16_t)(1u << w->schedule->slot_queue[r->slot]);
-    for (; record < end; record++) {
-        uint32_t slot = record->slot, queue = (uint32_t)w->schedule->slot_queue[slot] << HDI_QUEUE_SHIFT;
-        bool mixed = w->seg_due && is_mixed(&o, w->schedule->slot_pass[slot]);
-        k.next = record->visit;
-        k.fresh = w->out->step + record->visit;
-        for (const hdi_visit_record *r = record; mixed && slot != seen && r < end && r->slot == slot; r++)
-            see_due(&o, r->use, slot);
-        seen = slot;
-        if (mixed)
-            add_due(&k, &o, record->use, slot, queue, true);
-        else
-            add_span(&k, &o, record->use, slot, queue, true);
-    }
+        find_queues(w, first_res, res_count);
+    k = w->parts > 1 ? walk_part(k, &o, first_res, res_count)
+        : w->several ? walk_queues(k, &o)
+                     : walk_one_queue(k, &o);
+    if (part == 0)
+        w->out->step_count = k.next;
 }

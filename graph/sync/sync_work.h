@@ -9,7 +9,8 @@
 #include "hints.h"
 #include "sync.h"
 
-/* Kinds of accesses, and behind them those of epochs whose uses differ, which are mixed from others. */
+/* Kinds of accesses, and behind them those of epochs whose uses differ, which are mixed from others. Workers number
+ * theirs in common. */
 enum { HDI_MIXES = 16 };
 typedef struct hdi_kinds {
     const hdi_kind *kind;
@@ -17,29 +18,32 @@ typedef struct hdi_kinds {
     hdi_kind *own; /* the same; null: they are the graph's, and those that are mixed have no place yet */
     hdi_link *own_link;
     uint32_t count, capacity;
-    hdi_arena *arena; /* null: it does not grow */
+    hdi_arena *arena;
+} hdi_kinds;
+/* Some of the newest that a worker mixed. */
+typedef struct hdi_mixes {
     struct hdi_mix {
         uint32_t a, b, made;
-    } mix[HDI_MIXES]; /* some of the newest */
-} hdi_kinds;
+    } mix[HDI_MIXES];
+} hdi_mixes;
 
 /* Sides of epochs; count: with side 0, which is none. */
 typedef struct hdi_sides {
     hdi_side *side;
     uint32_t count, capacity;
-    bool grows;
-    hdi_arena *arena; /* of side */
+    hdi_arena *arena; /* of side, where it grows, as with one worker */
 } hdi_sides;
+
+/* The next number of a count that workers share. */
+static inline uint32_t hdi_next_number(uint32_t *count, bool alone)
+{
+    return alone ? (*count)++ : atomic_fetch_add_explicit((_Atomic(uint32_t) *)count, 1, memory_order_relaxed);
+}
 
 /* What a pass does to a segment, where it may do so by several uses: behind its slot, and the kind of them all. */
 typedef struct hdi_due {
     uint32_t behind, kind;
 } hdi_due;
-
-/* A use where it stands in the schedule. visit: how many visits of segments stand before it. */
-typedef struct hdi_visit_record {
-    uint32_t use, slot, visit;
-} hdi_visit_record;
 
 typedef struct hdi_hazard_work {
     const hdi_decl *decl;
@@ -50,7 +54,8 @@ typedef struct hdi_hazard_work {
     const hdi_crew *crew;
     hdi_arena *arena;
     hdi_hazards *out;
-    bool alone;   /* one worker: no other one raises a word */
+    bool alone;     /* one worker: no other one raises a word */
+    uint32_t parts; /* of the resources: one a worker */
     bool several; /* queues, the host's among them */
     uint32_t gpu_mask;
     bool several_families;
@@ -63,14 +68,10 @@ typedef struct hdi_hazard_work {
 /* In hazard_kinds.c. Kinds of accesses, with room for `more`. */
 bool hdi_find_kinds(hdi_hazard_work *work, uint32_t more);
 /* Both of an epoch; without memory any, and it shows in the arena. */
-uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b);
+uint32_t hdi_mix_kinds(hdi_hazard_work *work, hdi_mixes *mixes, uint32_t a, uint32_t b);
 
-/* In hazard_walk.c. The steps of all uses, region by region, by one worker. */
-void hdi_walk_slots(hdi_hazard_work *work);
-/* Those of some uses, in the order of their slots: each step stands at the place of its visit. kinds, sides: of the
- * worker that works on this, with room. */
-void hdi_walk_records(const hdi_hazard_work *work, hdi_kinds *kinds, hdi_sides *sides, const hdi_visit_record *record,
-                      const hdi_visit_record *end);
+/* In hazard_walk.c. The steps of all uses of a part of the resources. */
+void hdi_walk_slots(uint32_t part, void *hazard_work);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
@@ -78,11 +79,8 @@ bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
  * memory. */
 bool hdi_settle(hdi_hazard_work *work);
 
-/* In hazard_slots.c. Places of slots on their queues, by ranges of slots: they are counted, added up, and given out
- * where `at` says how many of each queue stand before the range. */
-void hdi_count_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES]);
-void hdi_begin_queues(const hdi_hazard_work *work, uint32_t (*on_queue)[HD_MAX_QUEUES], uint32_t ranges);
-void hdi_place_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t at[HD_MAX_QUEUES]);
+/* In hazard_slots.c. Places of slots on their queues. */
+void hdi_place_slots(const hdi_hazard_work *work);
 /* An extra slot that is asked for: before a slot of the schedule (slot_count: at the end) and on a queue. The numbers
  * of extra steps are those of what they ask for; equal ones become one slot. Numbers all slots anew, and raises what is
  * wanted of the extra ones and by them. */
