@@ -10,9 +10,9 @@
  * Edges are found pass by pass, each once, grouped by the pass that follows; the other way round they are put in
  * order by the counts of that walk. O(visits + edges).
  *
- * In parallel each part walks passes of its own, with counts and edges of its own; when it is known what stands
- * before them, in both tables, it puts them there. Most edges are short, so counts are joined block by block, of the
- * parts that have an edge from a pass of the block. */
+ * Each part walks passes of its own, with counts and edges of its own; when it is known what stands before them, in both
+ * tables, it puts them there. Most edges are short, so counts are joined block by block, of the parts that have an edge
+ * from a pass of the block. */
 
 /* ---- edges ---- */
 
@@ -37,7 +37,7 @@ typedef struct edges {
     uint32_t slack;     /* room for edges that there always is at the start of a pass */
     uint32_t *pred_end; /* per pass: where its edges end, from the first one of the part on */
     /* Per pass: in the upper half the newest pass that follows it already, which is never the first one, of no pass all
-     * bits; in the lower one how many follow it. Then, of parts, where the next of these is to stand. */
+     * bits; in the lower one how many follow it. Then where the next of these is to stand. */
     uint64_t *follow;
     uint32_t *blocks; /* by block: how many follow its passes; not with one part */
 } edges;
@@ -83,19 +83,6 @@ static bool start_part(const hdi_decl *decl, const hdi_crew *crew, uint32_t begi
     return true;
 }
 
-/* The same of the whole frame. */
-static bool start_edges(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, edges *own)
-{
-    *own = (edges){.arena = arena};
-    uint32_t *pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
-    own->mark = hdi_arena_here(arena);
-    if (arena->failed)
-        return false;
-    own->pred_end = pred_begin + 1;
-    pred_begin[0] = 0;
-    return start_part(decl, crew, 0, decl->pass_count, own);
-}
-
 /* Where the edges of passes without uses end. */
 static void end_empty(const hdi_decl *decl, const edges *own, uint32_t begin, uint32_t end)
 {
@@ -104,53 +91,6 @@ static void end_empty(const hdi_decl *decl, const edges *own, uint32_t begin, ui
         if (use_begin[p] == use_begin[p + 1])
             own->pred_end[p] = p > begin ? own->pred_end[p - 1] : 0;
     }
-}
-
-/* The edges to where they belong, grouped by each of their passes. Where the next one that follows a pass is to stand is
- * kept where those of the next pass begin, which is what it is in the end. */
-static void turn_edges(const edges *own, const hdi_depends *out)
-{
-    uint32_t *const next = out->succ_begin + 1, *const pred = out->pred, *const succ = out->succ;
-    const pass_edge *const edge = own->edge;
-    out->succ_begin[0] = 0;
-    succ[own->count] = HDI_NONE;
-    for (size_t e = 0, end = own->count; e < end; e++) {
-        size_t from = from_of(edge[e]), to = to_of(edge[e]), place = next[from];
-        pred[e] = (uint32_t)from;
-        HDI_HIDE(from); /* else addresses are found before they are used, which takes more, here and below */
-        next[from] = (uint32_t)place + 1;
-        succ[place] = (uint32_t)to;
-    }
-}
-
-/* From counts to places: where those that follow a pass are to stand is kept where those of the next pass begin. */
-static void count_places(const edges *own, uint32_t pass_count, uint32_t *succ_begin)
-{
-    const uint64_t *const follow = own->follow;
-    uint32_t sum = 0;
-    for (size_t p = 0; p < pass_count; p++) {
-        succ_begin[p + 1] = sum;
-        sum += (uint32_t)follow[p];
-    }
-}
-
-/* All edges are found: they go where they belong, and the memory in which they were found is free. False: no memory. */
-static bool finish(edges *own, uint32_t pass_count, hdi_depends *out)
-{
-    hdi_arena *arena = own->arena;
-    out->pred_begin = own->pred_end - 1;
-    out->succ_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)pass_count + 1);
-    out->pred = HDI_ARENA_ARRAY(arena, uint32_t, own->count);
-    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, own->count + 1);
-    if (arena->failed)
-        return false;
-    count_places(own, pass_count, out->succ_begin);
-    turn_edges(own, out);
-    const hdi_arena_kept kept[] = {{&out->succ_begin, ((size_t)pass_count + 1) * sizeof(uint32_t)},
-                                   {&out->pred, own->count * sizeof(uint32_t)},
-                                   {&out->succ, (own->count + 1) * sizeof(uint32_t)}};
-    hdi_arena_keep(arena, own->mark, kept, 3);
-    return true;
 }
 
 /* ---- the walk ---- */
@@ -242,7 +182,7 @@ static uint32_t find_places_of(const work *w, uint32_t block, uint32_t sum)
     uint64_t *follow[HDI_FEW_PARTS];
     uint32_t parts = 0;
     for (uint32_t k = 0; k < w->parts; k++) {
-        if (w->part[k].blocks[block])
+        if (w->parts == 1 || w->part[k].blocks[block])
             follow[parts++] = w->part[k].follow;
     }
     for (uint32_t p = begin; p < end; p++) {
@@ -270,14 +210,6 @@ static void find_places(uint32_t k, void *user)
         sum = find_places_of(w, block, sum);
 }
 
-static void find_all(const work *w, edges *own, uint32_t begin, uint32_t end)
-{
-    const uint32_t *use_begin = w->decl->pass_use_begin;
-    find_edges(w, own, use_begin[begin], use_begin[end]);
-    if (HDI_UNLIKELY(w->decl->has_empty_passes))
-        end_empty(w->decl, own, begin, end);
-}
-
 static void find_part(uint32_t k, void *user)
 {
     work *w = user;
@@ -290,8 +222,10 @@ static void find_part(uint32_t k, void *user)
     own->blocks = HDI_ARENA_ZEROED(arena, uint32_t, w->blocks);
     if (arena->failed || !start_part(w->decl, w->crew, begin, end, own))
         return;
-    find_all(w, own, begin, end);
-    for (uint32_t block = 0; block * BLOCK < end; block++) {
+    find_edges(w, own, w->decl->pass_use_begin[begin], w->decl->pass_use_begin[end]);
+    if (HDI_UNLIKELY(w->decl->has_empty_passes))
+        end_empty(w->decl, own, begin, end);
+    for (uint32_t block = 0; w->parts > 1 && block * BLOCK < end; block++) {
         uint32_t rest = end - block * BLOCK;
         for (uint32_t p = block * BLOCK, last = p + (rest < BLOCK ? rest : BLOCK); p < last; p++)
             own->blocks[block] += (uint32_t)own->follow[p];
@@ -311,49 +245,10 @@ static void place_part(uint32_t k, void *user)
         pred[e] = from;
         succ[own->follow[from]++] = to_of(own->edge[e]);
     }
-    for (uint32_t p = begin; p < end; p++)
+    for (uint32_t p = begin; first && p < end; p++)
         w->out->pred_begin[p + 1] += first;
     if (own->arena != w->arena)
         hdi_arena_keep(own->arena, own->mark, NULL, 0);
-}
-
-static hd_result depend_by_parts(work *w)
-{
-    hdi_depends *out = w->out;
-    out->pred_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)w->decl->pass_count + 1);
-    out->succ_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)w->decl->pass_count + 1);
-    if (w->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    out->pred_begin[0] = 0;
-    hdi_crew_parts(w->crew, w->parts, find_part, w);
-    for (uint32_t k = 0; k < w->parts; k++) {
-        if (w->part[k].arena->failed)
-            return HD_OUT_OF_MEMORY;
-        w->first_edge[k + 1] = w->first_edge[k] + w->part[k].count;
-    }
-    out->pred = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts]);
-    out->succ = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts] + 1);
-    if (w->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_parts(w->crew, w->parts, find_places, w);
-    hdi_crew_parts(w->crew, w->parts, place_part, w);
-    out->succ_begin[w->decl->pass_count] = out->pred_begin[w->decl->pass_count];
-    out->succ[w->first_edge[w->parts]] = HDI_NONE;
-    const hdi_arena_kept kept[] = {{&out->pred, w->first_edge[w->parts] * sizeof(*out->pred)},
-                                   {&out->succ, (w->first_edge[w->parts] + (size_t)1) * sizeof(*out->succ)}};
-    if (w->part[0].arena == w->arena) /* the part's tables lie in front of what is kept */
-        hdi_arena_keep(w->arena, w->part[0].mark, kept, sizeof(kept) / sizeof(kept[0]));
-    return HD_OK;
-}
-
-static hd_result depend_at_once(work *w)
-{
-    const hdi_decl *decl = w->decl;
-    edges *own = &w->part[0];
-    if (!start_edges(decl, w->crew, w->arena, own))
-        return HD_OUT_OF_MEMORY;
-    find_all(w, own, 0, decl->pass_count);
-    return finish(own, w->decl->pass_count, w->out) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
@@ -368,5 +263,30 @@ hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_f
               arena,
               .parts = hdi_crew_part_count(crew),
               .blocks = (decl->pass_count + BLOCK - 1) / BLOCK};
-    return w.parts > 1 ? depend_by_parts(&w) : depend_at_once(&w);
+    size_t passes = decl->pass_count;
+    out->pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, passes + 1);
+    out->succ_begin = HDI_ARENA_ARRAY(arena, uint32_t, passes + 1);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    out->pred_begin[0] = 0;
+    hdi_crew_parts(crew, w.parts, find_part, &w);
+    for (uint32_t k = 0; k < w.parts; k++) {
+        if (w.part[k].arena->failed)
+            return HD_OUT_OF_MEMORY;
+        w.first_edge[k + 1] = w.first_edge[k] + w.part[k].count;
+    }
+    size_t edge_count = w.first_edge[w.parts];
+    out->pred = HDI_ARENA_ARRAY(arena, uint32_t, edge_count);
+    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, edge_count + 1);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_parts(crew, w.parts, find_places, &w);
+    hdi_crew_parts(crew, w.parts, place_part, &w);
+    out->succ_begin[passes] = out->pred_begin[passes];
+    out->succ[edge_count] = HDI_NONE;
+    const hdi_arena_kept kept_arrays[] = {{&out->pred, edge_count * sizeof(*out->pred)},
+                                          {&out->succ, (edge_count + 1) * sizeof(*out->succ)}};
+    if (w.part[0].arena == arena) /* the part's tables lie in front of what is kept */
+        hdi_arena_keep(arena, w.part[0].mark, kept_arrays, 2);
+    return HD_OK;
 }
