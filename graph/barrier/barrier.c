@@ -62,19 +62,16 @@ static bool make_room(work *w)
         sum += 4 * (w->step_begin[k + 1] - w->step_begin[k]) / HDI_CHUNK_RECORDS + 2;
     }
     w->out->chunk = HDI_ARENA_ARRAY(w->arena, hdi_record_chunk *, sum + left / HDI_CHUNK_RECORDS + 1);
-    w->lane = NULL;
-    w->point = NULL;
     if (w->alone) {
         w->lane = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_lane, w->queues->count);
         w->point = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_point, hdi_most_points(slots, w->queues->count));
     }
-    for (uint32_t k = 0; !w->arena->failed && k < hazards->region_count; k++)
+    bool failed = w->arena->failed;
+    for (uint32_t k = 0; !failed && k < hazards->region_count; k++) {
         hdi_begin_writer(&w->writer[k], w, begin[k], hdi_crew_arena(w->crew, k, w->arena));
-    for (uint32_t k = 0; k < hazards->region_count; k++) {
-        if (w->arena->failed || w->writer[k].failed)
-            return false;
+        failed = w->writer[k].failed;
     }
-    return true;
+    return !failed;
 }
 
 static void clear(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -86,55 +83,46 @@ static void clear(uint32_t begin, uint32_t end, uint32_t part, void *user)
         memset(w->out->slot_wait_stages + begin, 0, (end - begin) * sizeof(*w->out->slot_wait_stages));
 }
 
-static hd_result find_barriers(work *w)
-{
-    enum { GRAIN = 1024 };
-    const hdi_hazards *hazards = w->hazards;
-    hdi_barriers *out = w->out;
-    uint32_t slots = hazards->slot_count;
-    out->slot_wait_stages = w->queues->count > 1 ? HDI_ARENA_ARRAY(w->arena, uint64_t, slots) : NULL;
-    out->place_batch = HDI_ARENA_ARRAY(w->arena, hdi_batch, 2 * (size_t)slots);
-    if (w->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(w->crew, slots, GRAIN, clear, w);
-    cut(w);
-    if (!make_room(w) || !hdi_list_events(w))
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_parts(w->crew, hazards->region_count, hdi_walk_barriers, w);
-    out->batch_count = out->barrier_count = 0;
-    for (uint32_t k = 0; k < hazards->region_count; k++) {
-        if (w->writer[k].failed)
-            return HD_OUT_OF_MEMORY;
-        out->batch_count += w->batch_count[k];
-        out->barrier_count += w->barrier_count[k];
-    }
-    return HD_OK;
-}
-
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
                       const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
                       const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
                       hdi_barriers *out)
 {
-    work w; /* not cleared: it is long */
-    w.decl = decl;
-    w.frozen = frozen;
-    w.queues = queues;
-    w.hazards = hazards;
-    w.synced = synced;
-    w.slot_first = merged->slot_first;
-    w.slot_last = merged->slot_last;
-    w.stay = lifetimes->stay;
-    w.res_tenants = placed->res_tenants;
-    w.tenant = placed->tenant;
-    w.out = out;
-    w.crew = crew;
-    w.arena = arena;
-    w.alone = crew->workers == 1;
-    w.several_families = false;
-    w.parts = frozen->seg_count > decl->res_count;
-    w.gpu_mask = (1u << queues->gpu_count) - 1;
+    enum { GRAIN = 1024 };
+    uint32_t slots = hazards->slot_count;
+    work w = {.decl = decl,
+              .frozen = frozen,
+              .queues = queues,
+              .hazards = hazards,
+              .synced = synced,
+              .slot_first = merged->slot_first,
+              .slot_last = merged->slot_last,
+              .stay = lifetimes->stay,
+              .res_tenants = placed->res_tenants,
+              .tenant = placed->tenant,
+              .out = out,
+              .crew = crew,
+              .arena = arena,
+              .alone = crew->workers == 1,
+              .parts = frozen->seg_count > decl->res_count,
+              .gpu_mask = (1u << queues->gpu_count) - 1};
     for (uint32_t q = 1; q < queues->gpu_count; q++)
         w.several_families |= queues->family[q] != queues->family[0];
-    return find_barriers(&w);
+    *out = (hdi_barriers){.place_batch = HDI_ARENA_ARRAY(arena, hdi_batch, 2 * (size_t)slots)};
+    if (queues->count > 1)
+        out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_ranges(crew, slots, GRAIN, clear, &w);
+    cut(&w);
+    if (!make_room(&w) || !hdi_list_events(&w))
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_parts(crew, hazards->region_count, hdi_walk_barriers, &w);
+    for (uint32_t k = 0; k < hazards->region_count; k++) {
+        if (w.writer[k].failed)
+            return HD_OUT_OF_MEMORY;
+        out->batch_count += w.batch_count[k];
+        out->barrier_count += w.barrier_count[k];
+    }
+    return HD_OK;
 }

@@ -365,26 +365,33 @@ static uint32_t count_left(const work *w)
     return count;
 }
 
-/* From where they were listed to the regions that they are for. */
-static void share_events(work *w, hdi_event *to)
+/* From where they were listed to the regions that they are for, by their ends; those that are listed first come first.
+ */
+static bool sort_events(work *w, uint32_t most)
 {
-    const hdi_event *from = w->event;
-    uint32_t regions = w->hazards->region_count, at[HDI_MOST_PARTS + 1] = {0}, begin[HDI_MOST_PARTS];
-    memcpy(begin, w->event_begin, regions * sizeof(*begin));
+    uint32_t regions = w->hazards->region_count, count = 0;
+    hdi_event *event = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_event, most);
+    hdi_arena_mark mark = hdi_arena_here(w->arena);
+    uint64_t *key = HDI_ARENA_ARRAY(w->arena, uint64_t, most), *scratch_key = HDI_ARENA_ARRAY(w->arena, uint64_t, most);
+    uint32_t *order = HDI_ARENA_ARRAY(w->arena, uint32_t, most), *scratch = HDI_ARENA_ARRAY(w->arena, uint32_t, most);
+    if (w->arena->failed)
+        return false;
     for (uint32_t k = 0; k < regions; k++) {
-        for (uint32_t i = begin[k]; i < w->event_end[k]; i++)
-            at[from[i].region + 1]++;
+        for (uint32_t i = w->event_begin[k]; i < w->event_end[k]; i++) {
+            key[count] = (uint64_t)w->event[i].region << 32 | w->event[i].high;
+            order[count++] = i;
+        }
     }
-    for (uint32_t k = 0; k < regions; k++)
-        w->event_begin[k] = at[k + 1] += at[k];
-    for (uint32_t k = regions; k > 0; k--)
-        w->event_begin[k] = at[k];
-    w->event_begin[0] = 0;
-    for (uint32_t k = 0; k < regions; k++) {
-        for (uint32_t i = begin[k]; i < w->event_end[k]; i++)
-            to[at[from[i].region]++] = from[i];
+    hdi_sort_u64(key, order, scratch_key, scratch, count);
+    for (uint32_t i = 0, k = 0; i <= count; i++) {
+        for (uint32_t region = i < count ? w->event[order[i]].region : regions; k <= region; k++)
+            w->event_begin[k] = i;
+        if (i < count)
+            event[i] = w->event[order[i]];
     }
-    w->event = to;
+    w->event = event;
+    hdi_arena_keep(w->arena, mark, NULL, 0);
+    return true;
 }
 
 bool hdi_list_events(work *w)
@@ -398,35 +405,9 @@ bool hdi_list_events(work *w)
     }
     sum += w->hazards->extra_count + count_left(w);
     w->event = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_event, sum);
-    hdi_event *shared = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_event, sum);
     if (w->arena->failed)
         return false;
     hdi_crew_parts(w->crew, regions, list_region, w);
     list_rest(w);
-    share_events(w, shared);
-    return true;
-}
-
-bool hdi_sort_events(const work *w, uint32_t region, hdi_arena *arena)
-{
-    hdi_event *event = w->event + w->event_begin[region];
-    uint32_t count = w->event_begin[region + 1] - w->event_begin[region];
-    size_t bytes = count * (sizeof(*event) + 2 * sizeof(uint64_t) + 2 * sizeof(uint32_t)) + 5 * HDI_ARENA_ALIGNMENT;
-    arena = w->alone ? hdi_crew_early(w->crew, bytes, arena) : arena;
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    hdi_event *copy = HDI_ARENA_ARRAY(arena, hdi_event, count);
-    uint64_t *key = HDI_ARENA_ARRAY(arena, uint64_t, count), *scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, count);
-    uint32_t *order = HDI_ARENA_ARRAY(arena, uint32_t, count), *scratch = HDI_ARENA_ARRAY(arena, uint32_t, count);
-    if (arena->failed)
-        return false;
-    memcpy(copy, event, count * sizeof(*copy));
-    for (uint32_t i = 0; i < count; i++) {
-        key[i] = event[i].high;
-        order[i] = i;
-    }
-    hdi_sort_u64(key, order, scratch_key, scratch, count);
-    for (uint32_t i = 0; i < count; i++)
-        event[i] = copy[order[i]];
-    hdi_arena_keep(arena, mark, NULL, 0);
-    return true;
+    return sort_events(w, sum);
 }

@@ -180,10 +180,8 @@ static HDI_INLINE bool hdi_is_untouched(const hdi_barrier_work *w, const hdi_ste
 
 /* ---- barrier_events.c ---- */
 
-/* Lists events, with their barriers, by the regions that they are for. False: no memory. */
+/* Lists events, with their barriers, by the regions that they are for and by their ends. False: no memory. */
 bool hdi_list_events(hdi_barrier_work *work);
-/* Sorts those of a region by their ends. False: no memory. */
-bool hdi_sort_events(const hdi_barrier_work *work, uint32_t region, hdi_arena *arena);
 
 /* ---- barrier_points.c ---- */
 

@@ -1,3 +1,4 @@
+#include "attach_uses.h"
 #include "barrier.h"
 
 /* Merge: which gfx passes share a rendering scope, although by themselves they would want a barrier between them:
@@ -28,12 +29,21 @@ typedef struct merge_work {
 
 typedef merge_work work;
 
+/* What a resource that is used does on a queue; null: nothing. */
+static const hdi_stay *stay_on(const work *w, uint32_t res, uint32_t queue)
+{
+    const hdi_stay *stay = &w->lifetimes->stay[(size_t)res * w->queues->count + queue];
+    uint32_t mask = w->hazards->res_queues ? w->hazards->res_queues[res] : 1;
+    bool alone = !(mask & (mask - 1)) && mask >> w->queues->gpu_count == 0;
+    return alone && mask != 1u << queue ? NULL : stay->first == HDI_NONE ? NULL : stay;
+}
+
 /* Behind the last use of a former tenant. */
 static uint32_t tenants_on(const work *w, uint32_t res, uint32_t queue)
 {
     uint32_t floor = 0;
     for (uint32_t t = w->placed->res_tenants[res].begin; t < w->placed->res_tenants[res].end; t++) {
-        const hdi_stay *stay = hdi_stay_on(w->lifetimes, w->hazards, w->queues, w->placed->tenant[t], queue);
+        const hdi_stay *stay = stay_on(w, w->placed->tenant[t], queue);
         uint32_t behind = stay ? hdi_slot_at(w->hazards, queue, stay->last) + 1 : 0;
         floor = behind > floor ? behind : floor;
     }
@@ -115,20 +125,13 @@ static bool wants(const work *w, uint32_t slot)
     return any != 0;
 }
 
-static bool renders(const work *w, uint32_t slot)
-{
-    uint32_t pass = w->hazards->slot_pass[slot];
-    return pass != HDI_NONE && w->decl->pass_type[pass] == HD_PASS_GFX &&
-           !(w->decl->pass_flags[pass] & HDI_PASS_NO_RENDERING);
-}
-
 static bool joins(const work *w, uint32_t before, uint32_t slot, uint32_t first)
 {
     const hdi_hazards *hazards = w->hazards;
-    if (!renders(w, before) || !renders(w, slot) || wants(w, slot) ||
-        !hdi_goes_on(w->decl, hazards->slot_pass[before], hazards->slot_pass[slot]))
+    uint32_t pass = hazards->slot_pass[slot], pass_before = hazards->slot_pass[before];
+    if (pass == HDI_NONE || pass_before == HDI_NONE || !hdi_renders(w->decl, pass_before) ||
+        !hdi_renders(w->decl, pass) || wants(w, slot) || !hdi_goes_on(w->decl, pass_before, pass))
         return false;
-    uint32_t pass = hazards->slot_pass[slot];
     for (uint32_t u = w->decl->pass_use_begin[pass]; u < w->decl->pass_use_begin[pass + 1]; u++) {
         if (w->use_floor[u] > first)
             return false;

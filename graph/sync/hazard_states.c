@@ -137,19 +137,15 @@ typedef struct owners {
     uint8_t first, last;
 } owners;
 
-static void see_owner(const work *w, owners *o, uint32_t slot)
+static void see_side(const work *w, owners *o, const hdi_side *side)
 {
-    uint8_t queue = w->schedule->slot_queue[slot];
+    uint32_t queue = side->to >> HDI_QUEUE_SHIFT;
     if (queue >= w->queues->gpu_count)
         return;
-    if (slot < o->first_slot) {
-        o->first_slot = slot;
-        o->first = queue;
-    }
-    if (slot >= o->last_slot) {
-        o->last_slot = slot;
-        o->last = queue;
-    }
+    if (side->first < o->first_slot)
+        *o = (owners){side->first, o->last_slot, (uint8_t)queue, o->last};
+    if (side->last >= o->last_slot)
+        *o = (owners){o->first_slot, side->last, o->first, (uint8_t)queue};
 }
 
 static owners find_owners(const work *w, uint32_t res)
@@ -161,10 +157,8 @@ static owners find_owners(const work *w, uint32_t res)
         const hdi_seg_state *state = &out->seg_state[seg];
         for (uint32_t end = state->step_end, behind = state->behind; end;) {
             const hdi_step *step = &out->step[end - 1];
-            for (uint32_t i = hdi_find_sides(out, step, behind, sides); i-- > 0;) {
-                see_owner(w, &o, sides[i].first);
-                see_owner(w, &o, sides[i].last);
-            }
+            for (uint32_t i = hdi_find_sides(out, step, behind, sides); i-- > 0;)
+                see_side(w, &o, &sides[i]);
             behind = step->low;
             end = step->before;
         }
@@ -197,24 +191,10 @@ static void keep_state(const work *w, uint32_t res)
  * which owns nothing. */
 static uint32_t first_gpu_queue(const work *w, uint32_t res)
 {
-    const hdi_hazards *out = w->out;
-    uint32_t best = HDI_NONE, pair = w->decl->res_pair[res];
-    hdi_side sides[HD_MAX_QUEUES];
-    for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
-        const hdi_seg_state *state = &out->seg_state[seg];
-        for (uint32_t end = state->step_end, behind = state->behind; end;) {
-            const hdi_step *step = &out->step[end - 1];
-            for (uint32_t i = hdi_find_sides(out, step, behind, sides); i-- > 0;) {
-                if (w->gpu_mask >> (sides[i].to >> HDI_QUEUE_SHIFT) & 1)
-                    best = sides[i].first < best ? sides[i].first : best;
-            }
-            behind = step->low;
-            end = step->before;
-        }
-    }
-    if (best == HDI_NONE && pair != HDI_NONE && pair > res) /* a history stands behind what it is of */
+    uint32_t pair = w->decl->res_pair[res], first = find_owners(w, res).first;
+    if (first == HD_MAX_QUEUES && pair != HDI_NONE && pair > res) /* a history stands behind what it is of */
         return first_gpu_queue(w, pair);
-    return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
+    return first == HD_MAX_QUEUES ? 0 : first;
 }
 
 /* Extra steps, and what each asks for. */

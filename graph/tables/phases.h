@@ -395,16 +395,6 @@ typedef struct hdi_lifetimes {
     uint32_t *res_close;               /* slot: a resource that starts behind it, on any queue, may take its bytes */
     const uint32_t *place_unaware; /* of the clocks by which lifetimes were found */
 } hdi_lifetimes;
-/* What a resource that is used does on a queue; null: nothing. */
-static inline const hdi_stay *hdi_stay_on(const hdi_lifetimes *lifetimes, const hdi_hazards *hazards,
-                                          const hdi_queues *queues, uint32_t res, uint32_t queue)
-{
-    const hdi_stay *stay = &lifetimes->stay[(size_t)res * queues->count + queue];
-    uint32_t mask = hazards->res_queues ? hazards->res_queues[res] : 1;
-    bool alone = !(mask & (mask - 1)) && mask >> queues->gpu_count == 0;
-    return alone && mask != 1u << queue ? NULL : stay->first == HDI_NONE ? NULL : stay;
-}
-
 /* ---- alias ---- */
 
 /* Whose bytes a resource takes over: a range of the tenants, in the order of the bytes. */
