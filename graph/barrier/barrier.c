@@ -41,11 +41,11 @@ static void cut(work *w)
                 q = UINT32_MAX;
             }
         }
-        w->slot_begin[k] = k && begin < w->slot_begin[k - 1] ? w->slot_begin[k - 1] : begin;
-        w->step_begin[k] = find_step(hazards, k ? w->step_begin[k - 1] : 0, w->slot_begin[k]);
+        w->region[k].slot_begin = k && begin < w->region[k - 1].slot_begin ? w->region[k - 1].slot_begin : begin;
+        w->region[k].step_begin = find_step(hazards, k ? w->region[k - 1].step_begin : 0, w->region[k].slot_begin);
     }
-    w->slot_begin[hazards->region_count] = hazards->slot_count;
-    w->step_begin[hazards->region_count] = hazards->step_count;
+    w->region[hazards->region_count].slot_begin = hazards->slot_count;
+    w->region[hazards->region_count].step_begin = hazards->step_count;
 }
 
 /* Each region may have two barriers a step, and two events a step; the last one also what the frame leaves. */
@@ -56,10 +56,10 @@ static bool make_room(work *w)
     for (uint32_t i = 0; i < hazards->keeper_count; i++)
         left += w->frozen->res_seg_begin[hazards->keeper[i] + 1] - w->frozen->res_seg_begin[hazards->keeper[i]];
     for (uint32_t k = 0; k < hazards->region_count; k++) {
-        uint32_t of = w->slot_begin[k + 1] - w->slot_begin[k];
+        uint32_t of = w->region[k + 1].slot_begin - w->region[k].slot_begin;
         slots = of > slots ? of : slots;
         begin[k] = sum;
-        sum += 4 * (w->step_begin[k + 1] - w->step_begin[k]) / HDI_CHUNK_RECORDS + 2;
+        sum += 4 * (w->region[k + 1].step_begin - w->region[k].step_begin) / HDI_CHUNK_RECORDS + 2;
     }
     w->out->chunk = HDI_ARENA_ARRAY(w->arena, hdi_record_chunk *, sum + left / HDI_CHUNK_RECORDS + 1);
     if (w->alone) {
@@ -68,8 +68,8 @@ static bool make_room(work *w)
     }
     bool failed = w->arena->failed;
     for (uint32_t k = 0; !failed && k < hazards->region_count; k++) {
-        hdi_begin_writer(&w->writer[k], w, begin[k], hdi_crew_arena(w->crew, k, w->arena));
-        failed = w->writer[k].failed;
+        hdi_begin_writer(&w->region[k].writer, w, begin[k], hdi_crew_arena(w->crew, k, w->arena));
+        failed = w->region[k].writer.failed;
     }
     return !failed;
 }
@@ -109,6 +109,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     for (uint32_t q = 1; q < queues->gpu_count; q++)
         w.several_families |= queues->family[q] != queues->family[0];
     *out = (hdi_barriers){.place_batch = HDI_ARENA_ARRAY(arena, hdi_batch, 2 * (size_t)slots)};
+    w.region = HDI_ARENA_ARRAY(arena, hdi_barrier_region, (size_t)hazards->region_count + 1);
     if (queues->count > 1)
         out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
     if (arena->failed)
@@ -119,10 +120,10 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, hazards->region_count, hdi_walk_barriers, &w);
     for (uint32_t k = 0; k < hazards->region_count; k++) {
-        if (w.writer[k].failed)
+        if (w.region[k].writer.failed)
             return HD_OUT_OF_MEMORY;
-        out->batch_count += w.batch_count[k];
-        out->barrier_count += w.barrier_count[k];
+        out->batch_count += w.region[k].batch_count;
+        out->barrier_count += w.region[k].barrier_count;
     }
     return HD_OK;
 }

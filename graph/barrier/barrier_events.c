@@ -50,7 +50,7 @@ static uint32_t region_of(const work *w, interval at)
         return high - 1;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        *(w->slot_begin[middle] <= hazards->queue_slot[place] ? &low : &high) = middle;
+        *(w->region[middle].slot_begin <= hazards->queue_slot[place] ? &low : &high) = middle;
     }
     return low;
 }
@@ -311,21 +311,21 @@ static void leave_resource(events *e, uint32_t res, bool used)
 static void count_region(uint32_t region, void *user)
 {
     work *w = user;
-    const hdi_step *step = w->hazards->step + w->step_begin[region],
-                   *end = w->hazards->step + w->step_begin[region + 1];
+    const hdi_step *step = w->hazards->step + w->region[region].step_begin,
+                   *end = w->hazards->step + w->region[region + 1].step_begin;
     uint32_t count = 0;
     for (; w->queues->count > 1 && step < end; step++)
         count += may_ask(w, step);
-    w->event_begin[region] = w->queues->host == HDI_NONE ? count : 2 * count; /* the host has one of its own */
+    w->region[region].event_begin = w->queues->host == HDI_NONE ? count : 2 * count; /* the host has one of its own */
 }
 
 /* Those of steps. */
 static void list_region(uint32_t region, void *user)
 {
     work *w = user;
-    const hdi_step *step = w->hazards->step + w->step_begin[region],
-                   *end = w->hazards->step + w->step_begin[region + 1];
-    events e = {w, w->event + w->event_begin[region], w->writer[region]};
+    const hdi_step *step = w->hazards->step + w->region[region].step_begin,
+                   *end = w->hazards->step + w->region[region + 1].step_begin;
+    events e = {w, w->event + w->region[region].event_begin, w->region[region].writer};
     for (; w->queues->count > 1 && step < end; step++) {
         if (HDI_LIKELY(!may_ask(w, step)))
             continue;
@@ -334,8 +334,8 @@ static void list_region(uint32_t region, void *user)
         else
             release(&e, step);
     }
-    w->writer[region] = e.to;
-    w->event_end[region] = (uint32_t)(e.next - w->event);
+    w->region[region].writer = e.to;
+    w->region[region].event_end = (uint32_t)(e.next - w->event);
 }
 
 /* Those of extra slots and of the frame's end are listed with the last region. */
@@ -343,15 +343,15 @@ static void list_rest(work *w)
 {
     const hdi_hazards *hazards = w->hazards;
     uint32_t last = hazards->region_count - 1;
-    events e = {w, w->event + w->event_end[last], w->writer[last]};
+    events e = {w, w->event + w->region[last].event_end, w->region[last].writer};
     for (uint32_t i = 0; i < hazards->extra_count; i++)
         list_extra(&e, &hazards->extra[i]);
     for (int used = 0; used < 2; used++) { /* those that are not used take any point that there is */
         for (uint32_t i = 0; i < hazards->keeper_count; i++)
             leave_resource(&e, hazards->keeper[i], used == 1);
     }
-    w->writer[last] = e.to;
-    w->event_end[last] = (uint32_t)(e.next - w->event);
+    w->region[last].writer = e.to;
+    w->region[last].event_end = (uint32_t)(e.next - w->event);
 }
 
 /* Segments of resources that keep their state. */
@@ -377,7 +377,7 @@ static bool sort_events(work *w, uint32_t most)
     if (w->arena->failed)
         return false;
     for (uint32_t k = 0; k < regions; k++) {
-        for (uint32_t i = w->event_begin[k]; i < w->event_end[k]; i++) {
+        for (uint32_t i = w->region[k].event_begin; i < w->region[k].event_end; i++) {
             key[count] = (uint64_t)w->event[i].region << 32 | w->event[i].high;
             order[count++] = i;
         }
@@ -385,7 +385,7 @@ static bool sort_events(work *w, uint32_t most)
     hdi_sort_u64(key, order, scratch_key, scratch, count);
     for (uint32_t i = 0, k = 0; i <= count; i++) {
         for (uint32_t region = i < count ? w->event[order[i]].region : regions; k <= region; k++)
-            w->event_begin[k] = i;
+            w->region[k].event_begin = i;
         if (i < count)
             event[i] = w->event[order[i]];
     }
@@ -399,8 +399,8 @@ bool hdi_list_events(work *w)
     uint32_t regions = w->hazards->region_count, sum = 0;
     hdi_crew_parts(w->crew, regions, count_region, w);
     for (uint32_t k = 0; k < regions; k++) {
-        uint32_t count = w->event_begin[k];
-        w->event_begin[k] = sum;
+        uint32_t count = w->region[k].event_begin;
+        w->region[k].event_begin = sum;
         sum += count;
     }
     sum += w->hazards->extra_count + count_left(w);

@@ -324,6 +324,6 @@ void hdi_write_batches(walker *k, uint32_t region)
             places[2 * hazards->slot_pos[from->at / 2] + (from->at & 1)] = (hdi_batch){from->newest, from->count};
         }
     }
-    k->w->batch_count[region] = k->point_count;
-    k->w->barrier_count[region] = k->barrier_count;
+    k->w->region[region].batch_count = k->point_count;
+    k->w->region[region].barrier_count = k->barrier_count;
 }

@@ -284,20 +284,20 @@ static void take_event(walker *k, const hdi_event *e)
 void hdi_walk_barriers(uint32_t region, void *user)
 {
     work *w = user;
-    const hdi_hazards *hazards = w->hazards;
-    uint32_t slots = w->slot_begin[region + 1] - w->slot_begin[region], queues = w->queues->count;
+    hdi_barrier_region *r = &w->region[region];
+    uint32_t slots = r[1].slot_begin - r->slot_begin, queues = w->queues->count;
     hdi_arena *own = hdi_crew_arena(w->crew, region, w->arena);
-    walker k = {.w = w, .to = w->writer[region]};
+    walker k = {.w = w, .to = r->writer};
     k.lane = w->lane ? w->lane : HDI_ARENA_ARRAY(own, hdi_lane, queues);
     k.point = w->point ? w->point : HDI_ARENA_ARRAY(own, hdi_point, hdi_most_points(slots, queues));
-    w->writer[region].failed |= own->failed;
-    if (w->writer[region].failed)
+    r->writer.failed |= own->failed;
+    if (r->writer.failed)
         return;
     memset(k.lane, 0, queues * sizeof(*k.lane));
     void (*walk)(walker *, const hdi_step *, const hdi_step *) =
         queues > 1 ? walk_barriers_of_several : w->slot_first ? walk_barriers_of_merged : walk_barriers_of_one;
-    const hdi_step *step = hazards->step + w->step_begin[region], *end = hazards->step + w->step_begin[region + 1];
-    for (uint32_t i = w->event_begin[region]; i < w->event_begin[region + 1]; i++) {
+    const hdi_step *step = w->hazards->step + r->step_begin, *end = w->hazards->step + r[1].step_begin;
+    for (uint32_t i = r->event_begin; i < r[1].event_begin; i++) {
         const hdi_event *e = &w->event[i];
         const hdi_step *next = step;
         while (next < end && 2 * next->slot < e->high)
@@ -308,5 +308,5 @@ void hdi_walk_barriers(uint32_t region, void *user)
     }
     walk(&k, step, end);
     hdi_write_batches(&k, region);
-    w->writer[region].failed = k.to.failed;
+    r->writer.failed = k.to.failed;
 }

@@ -33,6 +33,12 @@ typedef struct hdi_barrier_writer {
 } hdi_barrier_writer;
 struct hdi_lane;
 struct hdi_point;
+typedef struct hdi_barrier_region {
+    uint32_t slot_begin, step_begin, event_begin;
+    uint32_t event_end; /* while they are listed */
+    uint32_t batch_count, barrier_count;
+    hdi_barrier_writer writer;
+} hdi_barrier_region;
 /* What all regions look at. */
 typedef struct hdi_barrier_work {
     const hdi_decl *decl;
@@ -52,11 +58,7 @@ typedef struct hdi_barrier_work {
     bool parts; /* some resources have several segments */
     uint32_t gpu_mask;
     hdi_event *event;
-    /* Of each region: */
-    uint32_t slot_begin[HDI_MOST_PARTS + 1], step_begin[HDI_MOST_PARTS + 1], event_begin[HDI_MOST_PARTS + 1];
-    uint32_t event_end[HDI_MOST_PARTS]; /* while they are listed */
-    hdi_barrier_writer writer[HDI_MOST_PARTS];
-    uint32_t batch_count[HDI_MOST_PARTS], barrier_count[HDI_MOST_PARTS];
+    struct hdi_barrier_region *region; /* one more, which begins where the last one ends */
     /* Of one worker, region after region; else null. */
     struct hdi_lane *lane;
     struct hdi_point *point;

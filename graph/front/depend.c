@@ -10,9 +10,9 @@
  * Edges are found pass by pass, each once, grouped by the pass that follows; the other way round they are put in
  * order by the counts of that walk. O(visits + edges).
  *
- * Each part walks passes of its own, with counts and edges of its own; when it is known what stands before them, in both
- * tables, it puts them there. Most edges are short, so counts are joined block by block, of the parts that have an edge
- * from a pass of the block. */
+ * Each part walks passes of its own, with counts and edges of its own; when it is known what stands before them, in
+ * both tables, it puts them there. Most edges are short, so counts are joined block by block, of the parts that have an
+ * edge from a pass of the block. */
 
 /* ---- edges ---- */
 

@@ -92,99 +92,6 @@ static HDI_INLINE uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t
     return pass;
 }
 
-/* ---- commands ---- */
-
-/* Where a line of passes goes on: what is looked at and written for each of them, at hand. */
-typedef struct line {
-    const uint32_t *use_begin;
-    const uint8_t *pass_type, *pass_flags, *use_flags, *use_kept;
-    const hdi_use_exec *use_exec;
-    hd_plan_command *command;
-    hd_plan_batch *batch;
-    hd_plan_scope *scope;
-    hd_plan_attachment *attachment;
-} line;
-
-static HDI_INLINE line begin_line(const writer *w, const hdi_plan_place *at)
-{
-    return (line){.use_begin = w->decl->pass_use_begin,
-                  .pass_type = w->decl->pass_type,
-                  .pass_flags = w->decl->pass_flags,
-                  .use_flags = w->decl->use_flags,
-                  .use_kept = w->use_kept,
-                  .use_exec = w->decl->use_exec,
-                  .command = w->to.commands + at->command,
-                  .batch = w->to.batches + at->batch,
-                  .scope = w->to.scopes + at->scope,
-                  .attachment = w->to.attachments + at->attachment};
-}
-
-/* Where it has come to, but for batches and barriers. */
-static HDI_INLINE void end_line(const line *l, const hdi_plan_tables *to, hdi_plan_place *at)
-{
-    at->command = (uint32_t)(l->command - to->commands);
-    at->scope = (uint32_t)(l->scope - to->scopes);
-    at->attachment = (uint32_t)(l->attachment - to->attachments);
-}
-
-/* A scope that begins with a pass of at most eight uses, of which some are attachments: as add_to_scope. */
-static HDI_INLINE line add_short_scope(line l, const hdi_plan_tables *to, uint32_t first, uint64_t attachments)
-{
-    hd_plan_attachment *next = l.attachment;
-    for (; attachments; attachments &= attachments - 1, next++) {
-        size_t at = hdi_first_attachment(attachments), use = first + at;
-        uint32_t flags = l.use_flags[use], resolve = l.use_exec[use].resolve;
-        next->use = (uint32_t)at;
-        next->load = hdi_load_op_of(&l.use_exec[use], flags);
-        next->store = store_op(l.use_kept, (uint32_t)use, flags);
-        next->resolve = resolve && l.use_kept[first + resolve - 1] ? resolve - 1 : HD_NONE;
-    }
-    *l.scope++ = (hd_plan_scope){(uint32_t)(l.command - to->commands), 1, (uint32_t)(l.attachment - to->attachments),
-                                 (uint32_t)(next - l.attachment)};
-    l.attachment = next;
-    return l;
-}
-
-/* The others, and passes without. *last: as in add_to_scope. */
-static HDI_APART void add_to_scope_apart(const writer *w, uint32_t pass, uint32_t *last, line *l)
-{
-    hdi_plan_place at;
-    end_line(l, &w->to, &at);
-    *last = add_to_scope(w, pass, *last, &at);
-    l->scope = w->to.scopes + at.scope;
-    l->attachment = w->to.attachments + at.attachment;
-}
-
-/* A pass, with the scope that it begins, goes on with or ends. Most scopes are short, and none goes on that does not
- * load. *newest: as in add_to_scope. */
-static HDI_INLINE line add_pass(line l, const writer *w, const hdi_plan_tables *to, const uint32_t *pass_declared,
-                                size_t pass, uint32_t *newest)
-{
-    uint32_t last = *newest;
-    if (l.pass_type[pass] == HD_PASS_GFX) {
-        uint32_t first = l.use_begin[pass], uses = l.use_begin[pass + 1] - first;
-        uint64_t some = uses - 1 < 8 ? hdi_attachments_of(l.use_flags, first, uses) : 0;
-        bool renders = !(l.pass_flags[pass] & HDI_PASS_NO_RENDERING);
-        if (HDI_LIKELY(some && renders &&
-                       (last == HDI_NONE || !(l.use_flags[first + hdi_first_attachment(some)] & HDI_USE_READS)))) {
-            l = add_short_scope(l, to, first, some);
-            last = (uint32_t)pass;
-        } else {
-            line own = l; /* what others look at does not stay in registers */
-            uint32_t ends = last;
-            add_to_scope_apart(w, (uint32_t)pass, &ends, &own);
-            l = own;
-            last = ends;
-        }
-    } else {
-        last = HDI_NONE;
-    }
-    uint32_t declared = HDI_UNLIKELY(pass_declared != NULL) ? pass_declared[pass] : (uint32_t)pass;
-    *l.command++ = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
-    *newest = last;
-    return l;
-}
-
 /* ---- submits ---- */
 
 /* Slots of a submit in the order of its places. */
@@ -274,15 +181,14 @@ static HDI_INLINE uint32_t write_barrier(const writer *w, uint32_t number, hd_pl
     return older;
 }
 
-static HDI_INLINE line add_batch(line l, const writer *w, hdi_batch batch, uint32_t *number, uint32_t *barrier)
+static HDI_INLINE void add_batch(const writer *w, hdi_batch batch, hdi_plan_place *at)
 {
-    *l.command++ = (hd_plan_command){HD_COMMAND_BARRIER, (*number)++, 0};
-    *l.batch++ = (hd_plan_batch){*barrier, batch.barrier_count};
-    *barrier += batch.barrier_count;
-    hd_plan_barrier *to = w->to.barriers + *barrier;
+    w->to.commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
+    w->to.batches[at->batch++] = (hd_plan_batch){at->barrier, batch.barrier_count};
+    at->barrier += batch.barrier_count;
+    hd_plan_barrier *to = w->to.barriers + at->barrier;
     for (uint32_t b = batch.newest; b;)
         b = write_barrier(w, b - 1, --to);
-    return l;
 }
 
 /* What comes soon, of a long frame: passes are declared in another order. */
@@ -297,14 +203,13 @@ static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
 
 /* Submits from that of `place` on up to `end`. *over: as in hdi_plan_fill_places. */
 static HDI_SCALAR void add_submits(const hdi_tables *t, const writer *w, uint32_t place, uint32_t end,
-                                   hdi_plan_place *at, uint32_t *over)
+                                   hdi_plan_place *end_at, uint32_t *over)
 {
-    const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared,
-                   *submit_begin = t->synced.submit_begin;
+    const uint32_t *slot_pass = t->hazards.slot_pass, *submit_begin = t->synced.submit_begin;
     const uint32_t *slots_end = t->hazards.queue_slot + t->hazards.slot_count; /* of all queues */
     const hdi_plan_tables to = w->to;
-    line l = begin_line(w, at);
-    uint32_t batch = at->batch, barrier = at->barrier, wait = at->wait, s = hdi_submit_of(&t->synced, place);
+    hdi_plan_place at = *end_at;
+    uint32_t s = hdi_submit_of(&t->synced, place);
     uint32_t begun = place - submit_begin[s]; /* places of the first submit that are of the range before */
     for (; place < end; s++, begun = 0) {
         const hdi_submit *submit = &t->synced.submit[s];
@@ -316,34 +221,33 @@ static HDI_SCALAR void add_submits(const hdi_tables *t, const writer *w, uint32_
         const uint32_t *slots = t->hazards.queue_slot + by_queue;
         const hdi_batch *batches = t->barriers.place_batch + 2 * by_queue;
         /* last: the pass that ends the newest scope; none: no other one can join it any more */
-        uint32_t command = (uint32_t)(l.command - to.commands), last = HDI_NONE;
+        uint32_t command = at.command, last = HDI_NONE;
         if (HDI_LIKELY(!begun))
-            begin_submit(t, &to, s, command, &wait);
+            begin_submit(t, &to, s, command, &at.wait);
         for (const uint32_t *until = slots + count; slots < until; slots++, batches += 2) {
             if (w->fetch && slots_end - slots > AHEAD)
                 fetch_uses(w, slot_pass[slots[AHEAD]]);
             uint32_t pass = slot_pass[*slots];
             if (batches[0].newest) {
-                l = add_batch(l, w, batches[0], &batch, &barrier);
+                add_batch(w, batches[0], &at);
                 last = HDI_NONE;
             }
-            if (pass != HDI_NONE)
-                l = add_pass(l, w, &to, pass_declared, pass, &last);
+            if (pass != HDI_NONE) {
+                last = add_to_scope(w, pass, last, &at);
+                to.commands[at.command++] =
+                    (hd_plan_command){HD_COMMAND_PASS, hdi_declared_pass(&t->versions, pass), 0};
+            }
             if (batches[1].newest) {
-                l = add_batch(l, w, batches[1], &batch, &barrier);
+                add_batch(w, batches[1], &at);
                 last = HDI_NONE;
             }
         }
-        uint32_t behind = (uint32_t)(l.command - to.commands);
         if (HDI_LIKELY(!begun && ends))
-            to.submits[s].command_count = behind - command;
+            to.submits[s].command_count = at.command - command;
         else if (ends)
-            *over = behind;
+            *over = at.command;
     }
-    end_line(&l, &to, at);
-    at->batch = batch;
-    at->barrier = barrier;
-    at->wait = wait;
+    *end_at = at;
 }
 
 /* ---- all of it ---- */

@@ -21,7 +21,8 @@ static void clear(uint32_t part, void *user)
     const hdi_decl *decl = w->decl;
     const size_t queues = w->queues->count;
     uint32_t parts = w->parts, res = hdi_range_begin(decl->res_count, parts, part),
-             use = hdi_range_begin(decl->use_count, parts, part), seg = hdi_range_begin(w->frozen->seg_count, parts, part),
+             use = hdi_range_begin(decl->use_count, parts, part),
+             seg = hdi_range_begin(w->frozen->seg_count, parts, part),
              slot = hdi_range_begin(out->slot_count, parts, part),
              resources = hdi_range_begin(decl->res_count, parts, part + 1) - res,
              segs = hdi_range_begin(w->frozen->seg_count, parts, part + 1) - seg,

@@ -6,8 +6,8 @@
  * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One
  * sweep in slot order finds them (sync_clocks.c); all else follows from them slot by slot. What the slot before already
  * knew needs no wait; of the waits that are left, one is dropped when another brings it along. A submit ends behind a
- * slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues), by one worker: it is 1 % of
- * a compile. */
+ * slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues), by one worker: it is 1 %
+ * of a compile. */
 
 /* Of a slot: a submit ends behind it, and some wait is for it. */
 enum { ENDS = 1, SIGNALS = 2 };
