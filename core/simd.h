@@ -31,16 +31,6 @@ static HDI_INLINE hdi_i16x8 hdi_i16_all(int16_t value)
     return _mm_set1_epi16(value);
 }
 
-static HDI_INLINE hdi_i16x8 hdi_i16_add(hdi_i16x8 a, hdi_i16x8 b)
-{
-    return _mm_add_epi16(a, b);
-}
-
-static HDI_INLINE hdi_i16x8 hdi_i16_subtract(hdi_i16x8 a, hdi_i16x8 b)
-{
-    return _mm_sub_epi16(a, b);
-}
-
 /* The nearest number that there is where the difference is none. */
 static HDI_INLINE hdi_i16x8 hdi_i16_subtract_clamped(hdi_i16x8 a, hdi_i16x8 b)
 {
@@ -55,11 +45,6 @@ static HDI_INLINE hdi_i16x8 hdi_i16_max(hdi_i16x8 a, hdi_i16x8 b)
 static HDI_INLINE hdi_i16x8 hdi_i16_greater(hdi_i16x8 a, hdi_i16x8 b)
 {
     return _mm_cmpgt_epi16(a, b);
-}
-
-static HDI_INLINE hdi_i16x8 hdi_i16_equal(hdi_i16x8 a, hdi_i16x8 b)
-{
-    return _mm_cmpeq_epi16(a, b);
 }
 
 static HDI_INLINE hdi_i16x8 hdi_i16_and(hdi_i16x8 a, hdi_i16x8 b)
@@ -102,14 +87,6 @@ static HDI_INLINE hdi_i16x8 hdi_i16_largest_so_far(hdi_i16x8 a)
 static HDI_INLINE hdi_i16x8 hdi_i16_spread_last(hdi_i16x8 a)
 {
     return _mm_shuffle_epi32(_mm_shufflehi_epi16(a, 0xff), 0xff);
-}
-
-/* All lanes get the largest. */
-static HDI_INLINE hdi_i16x8 hdi_i16_spread_largest(hdi_i16x8 a)
-{
-    a = _mm_max_epi16(a, _mm_shuffle_epi32(a, 0x4e));
-    a = _mm_max_epi16(a, _mm_shuffle_epi32(a, 0xb1));
-    return _mm_max_epi16(a, _mm_or_si128(_mm_slli_epi32(a, 16), _mm_srli_epi32(a, 16)));
 }
 
 /* Four numbers of 32 bits, none negative: whether some number of a is greater than that of b; the greater ones. */
@@ -156,16 +133,6 @@ static inline hdi_i16x8 hdi_i16_all(int16_t value)
     HDI_EACH_LANE(value);
 }
 
-static inline hdi_i16x8 hdi_i16_add(hdi_i16x8 a, hdi_i16x8 b)
-{
-    HDI_EACH_LANE((uint32_t)a.lane[k] + (uint32_t)b.lane[k]);
-}
-
-static inline hdi_i16x8 hdi_i16_subtract(hdi_i16x8 a, hdi_i16x8 b)
-{
-    HDI_EACH_LANE((uint32_t)a.lane[k] - (uint32_t)b.lane[k]);
-}
-
 static inline hdi_i16x8 hdi_i16_subtract_clamped(hdi_i16x8 a, hdi_i16x8 b)
 {
     HDI_EACH_LANE(a.lane[k] - b.lane[k] < INT16_MIN   ? INT16_MIN
@@ -181,11 +148,6 @@ static inline hdi_i16x8 hdi_i16_max(hdi_i16x8 a, hdi_i16x8 b)
 static inline hdi_i16x8 hdi_i16_greater(hdi_i16x8 a, hdi_i16x8 b)
 {
     HDI_EACH_LANE(-(a.lane[k] > b.lane[k]));
-}
-
-static inline hdi_i16x8 hdi_i16_equal(hdi_i16x8 a, hdi_i16x8 b)
-{
-    HDI_EACH_LANE(-(a.lane[k] == b.lane[k]));
 }
 
 static inline hdi_i16x8 hdi_i16_and(hdi_i16x8 a, hdi_i16x8 b)
@@ -227,14 +189,6 @@ static inline hdi_i16x8 hdi_i16_largest_so_far(hdi_i16x8 a)
 static inline hdi_i16x8 hdi_i16_spread_last(hdi_i16x8 a)
 {
     HDI_EACH_LANE(a.lane[HDI_LANES - 1]);
-}
-
-static inline hdi_i16x8 hdi_i16_spread_largest(hdi_i16x8 a)
-{
-    int16_t most = a.lane[0];
-    for (int k = 1; k < HDI_LANES; k++)
-        most = a.lane[k] > most ? a.lane[k] : most;
-    HDI_EACH_LANE(most);
 }
 
 #undef HDI_EACH_LANE

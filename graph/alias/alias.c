@@ -59,15 +59,7 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
     if (w->out->heap[heap].flags == HD_HEAP_HOST)
         return *known = true, hdi_pack_host(w, host, own, count);
     *known = !shared;
-    if (!shared)
-        return line_up(w, in_heap, count);
-    uint64_t bytes = UINT64_MAX;
-    if (!members->mixed[heap] && !hdi_pack_places(w, in_heap, count, &bytes))
-        return UINT64_MAX;
-    *known = bytes != UINT64_MAX;
-    if (*known)
-        return bytes;
-    return hdi_pack_members(w, in_heap, count, 0, known);
+    return shared ? hdi_pack_members(w, in_heap, count, !members->mixed[heap], known) : line_up(w, in_heap, count);
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
@@ -76,8 +68,6 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
 {
     uint32_t n = decl->res_count;
     work w = {.sizes = sizes, .lifetimes = lifetimes, .out = out, .how = how, .enough = how->enough};
-    uint64_t steps = hdi_pack_budget(hazards->slot_count, how);
-    w.steps_left = &steps;
     w.pack = (hdi_pack){.sizes = sizes,
                         .hazards = hazards,
                         .synced = synced,
@@ -88,9 +78,8 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
                         .res_count = n,
                         .by_clocks = queues->count > 1,
                         .slot_end = hazards->slot_count,
-                        .lives = HDI_PACK_NOT_KNOWN,
-                        .most_steps = UINT64_MAX,
                         .arena = arena};
+    w.steps_left = hdi_pack_budget(&w.pack, how);
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, HDI_MOST_HEAPS);
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     out->res_offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
@@ -104,8 +93,6 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     w.order = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
     w.scratch = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
     w.end = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
-    w.pack.scratch = w.scratch;
-    w.sizes_of = HDI_EARLY_ARRAY(crew, arena, uint8_t, n);
     uint32_t *in_heap = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
     bool known[HDI_MOST_HEAPS] = {false};
     hdi_members members;

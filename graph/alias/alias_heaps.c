@@ -2,14 +2,12 @@
 
 #include <string.h>
 
-#include "hints.h"
-
 /* Which heap each resource is in, and which resources have memory at all, by first use. A heap holds what has the same
  * kind of memory and the same flags; heaps are numbered as they come up. Parts of the resources find their own heaps
- * first, and drop their members into bins, one for each region; then each bin is sorted by counting. One worker has one
- * part and one bin. O(resources + slots). */
+ * first, and drop their members into bins of slots; then each bin is sorted by counting. One worker has one part and
+ * one bin. O(resources + slots). */
 
-enum { GRAIN = 512, KINDS = HDI_MOST_HEAPS, SPECIAL = HDI_RES_HOST | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
+enum { GRAIN = 512, BINS = 64, KINDS = HDI_MOST_HEAPS, SPECIAL = HDI_RES_HOST | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 _Static_assert((HD_HEAP_HOST | HD_HEAP_PERSISTENT) == 3, "flags are a digit of the kind");
 
 typedef struct part_heaps {
@@ -27,7 +25,9 @@ typedef struct heaps_work {
     const hdi_decl *decl;
     hdi_placed *out;
     hdi_members *members;
-    uint32_t bins, *bin_begin; /* by part: where its members of each bin go */
+    uint32_t bins, shift;      /* from a slot to its bin */
+    uint32_t *bin_begin;       /* by part: where its members of each bin go */
+    uint32_t begin[BINS + 1];  /* of each bin */
     uint32_t *list;            /* members of each part, from its first resource on */
     uint32_t *binned;
     uint32_t *at; /* by slot */
@@ -102,7 +102,7 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
         return;
     memset(bin, 0, w->bins * sizeof(*bin));
     for (uint32_t i = 0; i < p->member_count; i++)
-        bin[hdi_region_of(w->pack->hazards, first_slot(w, w->list[begin + i]))]++;
+        bin[first_slot(w, w->list[begin + i]) >> w->shift]++;
 }
 
 /* Heaps in the order in which resources come up, and where the members of each part and bin go. */
@@ -131,14 +131,14 @@ static void join_parts(heaps_work *w, uint32_t parts)
         w->members->count += p->member_count;
     }
     for (uint32_t b = 0; b < w->bins && w->bins > 1; b++) {
-        w->members->region_begin[b] = sum;
+        w->begin[b] = sum;
         for (uint32_t k = 0; k < parts; k++) {
             uint32_t *begin = &w->bin_begin[(size_t)k * w->bins + b], count = *begin;
             *begin = sum;
             sum += count;
         }
     }
-    w->members->region_begin[w->pack->hazards->region_count + 1] = w->members->count;
+    w->begin[w->bins] = w->members->count;
 }
 
 static void fill_bins(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -151,52 +151,44 @@ static void fill_bins(uint32_t begin, uint32_t end, uint32_t part, void *user)
     for (uint32_t i = 0; i < p->member_count; i++) {
         uint32_t res = list[i];
         heap[res] = p->heap[heap[res]];
-        w->binned[bin[hdi_region_of(w->pack->hazards, first_slot(w, res))]++] = res;
+        w->binned[bin[first_slot(w, res) >> w->shift]++] = res;
     }
 }
 
-/* Members that are first used in [slot_begin, slot_end), by first use. */
-static void sort_by_slot(const heaps_work *w, const uint32_t *list, uint32_t count, uint32_t slot_begin,
-                         uint32_t slot_end, uint32_t *by_first)
+/* By first use. */
+static void sort_bin(uint32_t bin, void *user)
 {
-    uint32_t *at = w->at, sum = 0;
+    const heaps_work *w = user;
+    uint32_t begin = w->begin[bin], end = w->begin[bin + 1], slots = w->pack->hazards->slot_count + 1,
+             slot_begin = bin << w->shift, slot_end = bin + 1 < w->bins ? slot_begin + (1u << w->shift) : slots,
+             *at = w->at, sum = begin;
     memset(at + slot_begin, 0, (slot_end - slot_begin) * sizeof(*at));
-    for (uint32_t i = 0; i < count; i++)
-        at[first_slot(w, list[i])]++;
+    for (uint32_t i = begin; i < end; i++)
+        at[first_slot(w, w->binned[i])]++;
     for (uint32_t s = slot_begin; s < slot_end; s++) {
         uint32_t here = at[s];
         at[s] = sum;
         sum += here;
     }
-    for (uint32_t i = 0; i < count; i++)
-        by_first[at[first_slot(w, list[i])]++] = list[i];
+    for (uint32_t i = begin; i < end; i++)
+        w->members->by_first[at[first_slot(w, w->binned[i])]++] = w->binned[i];
 }
 
-/* Where those of each region begin, if they are in order. */
+/* Where those of each region begin. */
 static void find_regions(const heaps_work *w)
 {
     const hdi_hazards *hazards = w->pack->hazards;
-    const uint32_t *begin = hazards->region_begin;
     for (uint32_t k = 1; k <= hazards->region_count; k++) {
         uint32_t low = 0, high = w->members->count;
         while (low < high) {
             uint32_t middle = low + (high - low) / 2;
-            if (first_slot(w, w->members->by_first[middle]) < begin[k])
+            if (first_slot(w, w->members->by_first[middle]) < hazards->region_begin[k])
                 low = middle + 1;
             else
                 high = middle;
         }
         w->members->region_begin[k] = low;
     }
-}
-
-static void sort_bin(uint32_t bin, void *user)
-{
-    const heaps_work *w = user;
-    const hdi_hazards *hazards = w->pack->hazards;
-    uint32_t begin = w->members->region_begin[bin], end = w->members->region_begin[bin + 1],
-             slot_end = bin < hazards->region_count ? hazards->region_begin[bin + 1] : hazards->slot_count + 1;
-    sort_by_slot(w, w->binned + begin, end - begin, hazards->region_begin[bin], slot_end, w->members->by_first + begin);
 }
 
 bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew *crew, hdi_placed *out,
@@ -206,10 +198,14 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
     hdi_arena *arena = pack->arena;
     uint32_t n = decl->res_count, grain = hazards->slot_count ? GRAIN : UINT32_MAX,
              parts = hdi_range_count(crew, n, grain);
-    heaps_work w = {.pack = pack, .decl = decl, .out = out, .members = members};
-    w.bins = parts > 1 ? hazards->region_count + 1 : 1;
+    heaps_work w = {.pack = pack, .decl = decl, .out = out, .members = members, .bins = 1, .shift = 31};
+    if (parts > 1) {
+        for (w.shift = 0; hazards->slot_count >> w.shift >= BINS;)
+            w.shift++;
+        w.bins = (hazards->slot_count >> w.shift) + 1;
+    }
     *members = (hdi_members){.by_first = HDI_EARLY_ARRAY(crew, arena, uint32_t, n)};
-    members->region_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hazards->region_count + 2);
+    members->region_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hazards->region_count + 1);
     w.list = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
     w.at = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)hazards->slot_count + 1);
     w.part = HDI_ARENA_ARRAY(arena, part_heaps, parts);
@@ -219,18 +215,13 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
         return false;
     hdi_crew_ranges(crew, n, grain, find_heaps, &w);
     join_parts(&w, parts);
-    if (w.bins > 1) {
-        hdi_crew_ranges(crew, n, grain, fill_bins, &w);
-        hdi_crew_parts(crew, w.bins, sort_bin, &w);
-        return true;
-    }
-    if (w.part->sorted) {
+    if (parts == 1 && w.part->sorted) {
         members->by_first = w.list;
-        find_regions(&w);
-        return true;
+    } else {
+        if (parts > 1)
+            hdi_crew_ranges(crew, n, grain, fill_bins, &w);
+        hdi_crew_parts(crew, w.bins, sort_bin, &w);
     }
-    sort_by_slot(&w, w.list, members->count, 0, hazards->slot_count + 1, members->by_first);
-    for (uint32_t k = 1; k <= hazards->region_count; k++) /* behind all that are first used in the slot before */
-        members->region_begin[k] = hazards->region_begin[k] ? w.at[hazards->region_begin[k] - 1] : 0;
+    find_regions(&w);
     return true;
 }

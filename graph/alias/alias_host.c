@@ -39,7 +39,7 @@ static uint32_t gpu_queues_of(const hdi_pack *pack, const uint32_t *res, uint32_
 }
 
 /* What passes need of each other, slot by slot. */
-static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, uint32_t *rows)
+static void sweep(const hdi_hazards *hazards, uint32_t queues, uint32_t *rows)
 {
     const uint32_t none[HD_MAX_QUEUES] = {0}, *newest[HD_MAX_QUEUES], *want = hazards->slot_want;
     uint32_t *row = rows;
@@ -70,9 +70,7 @@ static const uint32_t *find_clocks(const hdi_pack *pack)
     if (!hazards->memory_edge_count)
         return pack->synced->slot_clock;
     uint32_t *rows = HDI_ARENA_ARRAY(pack->arena, uint32_t, (size_t)hazards->slot_count * pack->queues);
-    if (rows && pack->queues == 4) /* three and the host's */
-        sweep(hazards, 4, rows);
-    else if (rows)
+    if (rows)
         sweep(hazards, pack->queues, rows);
     return rows;
 }

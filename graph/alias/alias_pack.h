@@ -23,20 +23,21 @@ typedef struct hdi_pack {
     const uint32_t *placed;
     uint32_t placed_count;
     const uint64_t *placed_offset; /* by resource */
-    uint32_t *scratch;             /* as many as resources; of hdi_pack_cut */
     hdi_arena *arena;
-    struct hdi_pack_bucket *bucket;      /* of hdi_pack_in_lists, kept from order to order; null: not made yet */
+    /* What hdi_pack_look found out about the members of a heap, or of a part of it. */
+    uint64_t needed, live_bytes; /* alive at once at most: if lives end with the last use, or as `end` says */
+    uint64_t lives;              /* of all members, in slots */
+    uint32_t *piece_of;          /* per slot in which it packs, on one queue; null: there is no room yet */
+    uint32_t piece_count;
+    bool has_short_lives; /* in pieces of time: hdi_pack_in_runs is quicker than hdi_pack_in_lists */
+    /* Of packers, kept from order to order; null: not made yet. */
+    struct hdi_pack_bucket *bucket;
     uint32_t bucket_count, bucket_shift; /* from a slot to its bucket */
     uint32_t grain_shift;                /* from bytes to its grains */
-    uint64_t live_bytes;                 /* of the members, alive at once at most */
-    struct hdi_pack_run *run;            /* of hdi_pack_in_runs, likewise: so many for each piece of time */
+    struct hdi_pack_run *run;            /* so many for each piece of time */
     uint32_t runs;
-    uint32_t *piece_of; /* per slot in which it packs; null: not known yet */
-    uint32_t piece_count;
-    uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0, UINT64_MAX: short enough, too long for pieces */
-    uint64_t steps, most_steps; /* a few instructions each: taken by packers; when no other round begins */
+    uint64_t steps; /* a few instructions each: taken by packers */
 } hdi_pack;
-#define HDI_PACK_NOT_KNOWN (UINT64_MAX - 1)
 
 /* A slot, counted from where it packs; one outside counts as the nearest inside. */
 static inline uint32_t hdi_pack_slot(const hdi_pack *pack, uint32_t slot)
@@ -45,10 +46,6 @@ static inline uint32_t hdi_pack_slot(const hdi_pack *pack, uint32_t slot)
             : slot < pack->slot_end ? slot
                                     : pack->slot_end - 1) -
            pack->slot_begin;
-}
-static inline bool hdi_pack_may_go_on(const hdi_pack *pack)
-{
-    return pack->steps < pack->most_steps;
 }
 static inline uint64_t hdi_pack_units(uint64_t bytes)
 {
@@ -111,58 +108,29 @@ enum { HDI_MOST_TENANTS = 4 };
 enum { HDI_MOST_HEAPS = 64 * 4 }; /* kinds of memory, flags */
 typedef struct hdi_members {
     uint32_t count, *by_first;
-    uint32_t *region_begin;     /* of each region; then those without uses; then the count */
+    uint32_t *region_begin;     /* of each region; then of those without uses */
     bool mixed[HDI_MOST_HEAPS]; /* members of the heap differ in size or alignment */
 } hdi_members;
 /* out->heap has room for HDI_MOST_HEAPS, out->res_heap for all resources. False: out of memory. */
 bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew *crew, hdi_placed *out,
                       hdi_members *members);
 
+/* Looks at each member once, before any packer: what the pack says of them. False: out of memory. */
+bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count);
+
 /* Each resource, in the given order, at the lowest offset that is free of those that it may not share with. False: out
  * of memory. *top: as many bytes are of no use, then those that the heap needs, UINT64_MAX: too many. In runs: on one
- * queue where lives end at few places, as hdi_pack_cuts_time, which finds these, says. */
+ * queue. */
 bool hdi_pack_in_lists(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
-bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
-
-/* The same on one queue, in an order of its own that leaves fewer gaps. order: the largest first. Finds nothing where
- * hdi_pack_cuts_time does not allow it. */
-bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
 /* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once all queues know. */
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
 
-/* Bytes of the members that are alive at once, at most, if lives end with the last use: no packing needs less. False:
- * out of memory. */
-bool hdi_pack_needed(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *needed);
-
-/* What the members of a heap, or of a part of it, are like. Of the sizes, by number as they come up: bytes, members. */
-enum { HDI_PACK_SIZES = 48 };
-typedef struct hdi_pack_mix {
-    uint64_t needed, least; /* bytes alive at once, if lives end with the last use, or as the packer has it */
-    uint64_t all_least;     /* the same with what is placed */
-    uint64_t lives, area;   /* in slots; and times units */
-    uint32_t pieces;        /* of time */
-    uint32_t sizes;
-    bool has_many_sizes;                /* that not all have numbers */
-    uint64_t bytes[HDI_PACK_SIZES + 1]; /* from 1; 0: of all without a number */
-    uint32_t members[HDI_PACK_SIZES + 1];
-    uint8_t slot_size[256]; /* by hash: which size */
-} hdi_pack_mix;
-/* One look at each, which finds the pieces of time too, and writes them to piece_of, which it makes where there is
- * none. sizes: the number of the size of each. */
-bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix);
-/* What it found goes to the packers, which have its piece_of. */
-static inline void hdi_pack_recall(hdi_pack *pack, const hdi_pack_mix *mix)
-{
-    pack->piece_count = mix->pieces;
-    pack->lives = mix->lives;
-    pack->live_bytes = mix->least;
-}
-
 /* Lives that end earlier, each with its last use or behind it, wherever more than `most` bytes would be alive: barriers
- * will stand there that the groups of the schedule do not need. How many. */
-uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *end);
+ * will stand there that the groups of the schedule do not need. How many. alive: room for as many as members. */
+uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *alive,
+                      uint32_t *end);
 
 /* ---- of members: in alias_improve.c ---- */
 
@@ -173,27 +141,20 @@ typedef struct hdi_pack_work {
     hdi_placed *out;
     uint64_t *key, *scratch_key, *offset;
     uint32_t *order, *scratch, *end;
-    uint8_t *sizes_of;       /* of members, as the mix numbers them */
-    const hdi_pack_mix *mix; /* null: not looked at yet */
     const hdi_packing *how;
-    uint64_t enough;      /* bytes that a heap may take before anything is done about it */
-    uint64_t goal;        /* bytes that are good enough */
-    uint64_t *steps_left; /* for improving packings, of all heaps */
-    bool is_part;         /* there are others in the heap, which it does not move */
+    uint64_t enough;     /* bytes that a heap may take before anything is done about it */
+    uint64_t goal;       /* bytes that are good enough */
+    uint64_t steps_left; /* for improving packings, of all heaps */
 } hdi_pack_work;
 
-/* First fit, the largest first, or in order of time where lives are long. False: out of memory. *top as for the
- * packers. */
-bool hdi_pack_first_fit(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
-/* Offsets become those of the plan. */
-void hdi_pack_keep(const hdi_pack_work *w, const uint32_t *res, uint32_t count);
-/* needed: the most bytes that are alive at once. */
-void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
-/* Steps of all improvements of a compile, for a frame of so many slots. */
-uint64_t hdi_pack_budget(uint32_t slots, const hdi_packing *how);
-/* enough: as many bytes are there anyway. *known: set where they are all of a heap, and former tenants were found on
- * the way; null for a part. Returns how many bytes it takes; UINT64_MAX: out of memory. */
-uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known);
+/* First fit, the largest first, or in order of time where lives are long, of members that were looked at. False: out of
+ * memory. Offsets are those of the plan. *top: what they take. */
+bool hdi_pack_first_fit(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *top);
+/* Steps of all improvements of a compile. */
+uint64_t hdi_pack_budget(const hdi_pack *pack, const hdi_packing *how);
+/* All members of a heap. alike: in size and alignment. *known: whether former tenants were found on the way. Returns
+ * how many bytes it takes; UINT64_MAX: out of memory. */
+uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, bool alike, bool *known);
 
 /* Places a resource behind what ends at `end`, in bytes without former tenants. Returns where it ends. */
 static HDI_INLINE uint64_t hdi_pack_behind(hdi_pack_work *w, uint32_t res, uint64_t end)
@@ -205,7 +166,7 @@ static HDI_INLINE uint64_t hdi_pack_behind(hdi_pack_work *w, uint32_t res, uint6
 }
 
 /* A shared heap of a long frame: in alias_regions.c. Returns how many bytes it takes; UINT64_MAX: out of memory. */
-uint64_t hdi_pack_regions(hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap,
+uint64_t hdi_pack_regions(const hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap,
                           uint32_t regions);
 
 /* Room for all tenants that heaps may have, of which those that are known come first. */
@@ -216,12 +177,10 @@ static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
     return out->tenant;
 }
 
-/* Offsets and former tenants of all members of a heap, where they have one size and a packing as good as any other is
- * found at once. *bytes: UINT64_MAX where not. False: out of memory. */
-bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes);
-
-/* The same on several queues, for few sizes, each with places of its own. False: that takes more than *top, or it
- * cannot; else *top: what it takes. */
+/* Offsets and former tenants of all members of a heap. Places: they have one size and alignment. Pools, on several
+ * queues: few sizes, each with places of its own. *top: as many bytes are good enough, then those that the heap needs.
+ * False: it needs more, or there is no memory. */
+bool hdi_pack_places(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *top);
 bool hdi_pack_pools(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *top);
 
 /* Offsets and former tenants of the members of a heap of the host's: in alias_host.c. host: its queue, or HDI_NONE.

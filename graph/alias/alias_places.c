@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "hints.h"
-
 /* Places: the packer for heaps whose members all have one size and alignment. Bytes are then places of that size. In
  * order of first use each member takes the place that has been free for the longest, or a new one where none is free:
  * no packing needs fewer places than the most that are alive at once, and this one takes no more. The last owner of a
@@ -54,37 +52,17 @@ static uint64_t take_places(const hdi_pack *pack, const uint32_t *by_first, uint
     return taken;
 }
 
-/* Whether some life ends behind its last use. */
-static bool ends_late(const hdi_pack *pack)
-{
-    const uint32_t *last = pack->lifetimes->res_last, *end = pack->end;
-    uint32_t late = 0;
-    for (uint32_t r = 0; r < pack->res_count; r++)
-        late |= last[r] ^ end[r];
-    return late != 0;
-}
-
-bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes)
+bool hdi_pack_places(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
     const hdi_pack *pack = &w->pack;
     const hd_memory_need *alike = &pack->sizes->need[by_first[0]];
-    uint64_t needed;
     hdi_placed *out = w->out;
-    if (!hdi_pack_tenant_room(pack, out))
-        return false;
     uint64_t stride = (alike->bytes + alike->alignment - 1) & ~(alike->alignment - 1),
-             taken = take_places(pack, by_first, count, stride, out);
-    if (!taken)
+             taken = hdi_pack_tenant_room(pack, out) ? take_places(pack, by_first, count, stride, out) : 0;
+    if (!taken || (taken - 1) * stride + alike->bytes > *top)
         return false;
-    *bytes = (taken - 1) * stride + alike->bytes;
-    needed = taken * alike->bytes;
-    if (ends_late(pack) && !hdi_pack_needed(pack, by_first, count, &needed))
-        return false;
-    hdi_pack_set_goal(w, needed);
-    if (*bytes <= (pack->by_clocks ? needed : w->goal))
-        out->tenant_count += count;
-    else
-        *bytes = UINT64_MAX;
+    *top = (taken - 1) * stride + alike->bytes;
+    out->tenant_count += count;
     return true;
 }
 
@@ -125,12 +103,25 @@ static bool find_lanes(const hdi_pack *pack, pools *p)
     return true;
 }
 
+/* The places of a size; null: there are too many sizes. */
+static HDI_INLINE pool *pool_of(pools *p, uint64_t bytes)
+{
+    uint32_t k = 0;
+    while (k < p->sizes && p->of[k].bytes != bytes)
+        k++;
+    if (HDI_UNLIKELY(k == p->sizes)) {
+        if (k == FEW_SIZES)
+            return NULL;
+        p->of[p->sizes++].bytes = bytes;
+    }
+    return &p->of[k];
+}
+
 /* A place that had no owner. False: they take more than `most` bytes then. */
 static bool open_place(pools *p, pool *of, uint32_t at, const hd_memory_need *need, uint64_t most)
 {
     if (at == MOST_PLACES || (of->count && of->alignment != need->alignment))
         return false;
-    of->bytes = need->bytes;
     of->alignment = need->alignment;
     of->stride = (need->bytes + need->alignment - 1) & ~(need->alignment - 1);
     of->owner[at] = HDI_NONE;
@@ -149,9 +140,11 @@ static HDI_INLINE bool take_from_pools(const hdi_pack_work *w, pools *p, const u
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = by_first[i], at = 0, own = tenants;
         const hd_memory_need *need = &pack->sizes->need[res];
-        pool *of = &p->of[w->sizes_of[i] - 1];
+        pool *of = pool_of(p, need->bytes);
         uint64_t closed = 0, unknown = p->nothing;
         hdi_pack_time time;
+        if (!of)
+            return false;
         hdi_pack_read_time(pack, res, queues, &time);
         for (uint32_t q = 0; q < queues; q++) {
             unknown -= (uint64_t)time.known[q] << p->lane[q];
@@ -196,9 +189,8 @@ bool hdi_pack_pools(const hdi_pack_work *w, const uint32_t *by_first, uint32_t c
     const hdi_pack *pack = &w->pack;
     hdi_placed *out = w->out;
     uint32_t tenants = out->tenant_count;
-    pools p = {.sizes = w->mix->sizes};
-    if (w->mix->has_many_sizes || w->mix->sizes > FEW_SIZES || !find_lanes(pack, &p) ||
-        !hdi_pack_tenant_room(pack, out))
+    pools p = {0};
+    if (!find_lanes(pack, &p) || !hdi_pack_tenant_room(pack, out))
         return false;
     bool taken = pack->queues == 3 ? take_from_pools(w, &p, by_first, count, *top, 3)
                                    : take_from_pools(w, &p, by_first, count, *top, pack->queues);
@@ -208,7 +200,7 @@ bool hdi_pack_pools(const hdi_pack_work *w, const uint32_t *by_first, uint32_t c
         return false;
     }
     for (uint32_t i = 0; i < count; i++)
-        out->res_offset[by_first[i]] += p.of[w->sizes_of[i] - 1].base;
+        out->res_offset[by_first[i]] += pool_of(&p, pack->sizes->need[by_first[i]].bytes)->base;
     *top = end;
     return true;
 }

@@ -4,41 +4,35 @@
 
 /* A heap of a long frame, packed by regions side by side. Members that live on into another region cross its border:
  * they are packed first, and the members of each region then around them. Crossing members hang together where their
- * lives meet; each such component is packed alone. A region may take as much as the crossing members or another region
- * must. Regions are those of the schedule, or several of these together. O(members * regions of a life), and the
- * packers. */
+ * lives meet; each such component is packed alone. Regions are those of the schedule, or several of these together.
+ * O(members * regions of a life), and the packers. */
 
 typedef struct region {
     const uint32_t *inner; /* members that live in it alone */
     uint32_t inner_count;
     uint32_t begin, crossing;          /* its first member; how many members start here and cross a border */
     uint32_t placed_begin, placed_end; /* in placed: crossing members that are alive in it */
-    uint64_t least, bytes;             /* alive at once at most, crossing members included; what it takes */
+    uint64_t bytes;
 } region;
 
+/* Crossing members whose lives hang together, and the slots that they live in. */
 typedef struct component {
-    hdi_pack_work part;
-    hdi_pack_mix mix;
-    hdi_arena_mark mark;
     uint32_t begin, count; /* in crossing */
-    uint64_t top;
+    uint32_t slot_begin, slot_end;
+    uint64_t bytes;
 } component;
 
 typedef struct region_work {
-    hdi_pack_work *whole;
+    const hdi_pack_work *whole;
     const hdi_crew *crew;
     const hdi_members *members;
     uint32_t heap, regions;
     uint32_t begin[HDI_MOST_PARTS + 1];    /* of each: among those of the schedule */
     uint8_t region_of[HDI_MOST_PARTS + 1]; /* by region of the schedule, and one behind the last */
     region *region;
-    hdi_pack_mix *mix;  /* by region: of inner members */
-    uint32_t *piece_of; /* of each region, one behind the other: by slot, and one more */
-    uint8_t *sizes_of;  /* of crossing members */
     uint32_t *inner, *crossing, *placed, crossing_count;
     component *component;
     uint32_t component_count;
-    uint64_t enough;
 } region_work;
 
 static uint32_t slot_of(const region_work *w, uint32_t k)
@@ -105,8 +99,7 @@ static bool sort_regions(region_work *w)
     w->region = HDI_ARENA_ARRAY(pack->arena, region, w->regions);
     w->inner = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
     w->crossing = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
-    w->mix = HDI_ARENA_ARRAY(pack->arena, hdi_pack_mix, w->regions);
-    w->piece_of = HDI_EARLY_ARRAY(w->crew, pack->arena, uint32_t, (size_t)pack->slot_end + w->regions);
+    w->component = HDI_ARENA_ARRAY(pack->arena, component, w->regions); /* each over a border */
     if (pack->arena->failed)
         return false;
     hdi_crew_parts(w->crew, w->regions, sort_region, w);
@@ -122,121 +115,77 @@ static bool sort_regions(region_work *w)
         r->placed_begin = r->placed_end = placed - r->placed_end;
     }
     w->placed = HDI_ARENA_ARRAY(pack->arena, uint32_t, placed);
-    w->sizes_of = HDI_ARENA_ARRAY(pack->arena, uint8_t, w->crossing_count);
     if (pack->arena->failed)
         return false;
     list_crossing(w, true);
     return true;
 }
 
-/* Of members from `begin` on: with arrays of their own, as long as they are. */
-static hdi_pack_work work_of_part(const region_work *w, uint32_t k, uint32_t begin)
-{
-    hdi_pack_work part = *w->whole;
-    part.is_part = true;
-    part.key += begin;
-    part.scratch_key += begin;
-    part.order += begin;
-    part.scratch += begin;
-    part.sizes_of += begin;
-    part.pack.arena = hdi_crew_arena(w->crew, k, w->whole->pack.arena);
-    return part;
-}
-
-static hdi_pack_work work_of_region(const region_work *w, uint32_t k)
-{
-    const region *r = &w->region[k];
-    hdi_pack_work part = work_of_part(w, k, r->begin);
-    part.pack.slot_begin = slot_of(w, k);
-    part.pack.slot_end = slot_of(w, k + 1);
-    part.pack.placed = w->placed + r->placed_begin;
-    part.pack.placed_count = r->placed_end - r->placed_begin;
-    part.pack.placed_offset = part.out->res_offset;
-    part.pack.piece_of = w->piece_of + part.pack.slot_begin + k;
-    part.mix = &w->mix[k];
-    return part;
-}
-
-static bool find_components(region_work *w)
+static void find_components(region_work *w)
 {
     const uint32_t *first = w->whole->lifetimes->res_first, *close = w->whole->pack.end;
-    hdi_arena *arena = w->whole->pack.arena;
-    w->component = HDI_ARENA_ARRAY(arena, component, w->regions); /* each over a border */
-    for (uint32_t i = 0, next, end; w->component && i < w->crossing_count; i = next) {
-        component *c = &w->component[w->component_count];
+    for (uint32_t i = 0, next, end; i < w->crossing_count; i = next) {
         end = close[w->crossing[i]];
         for (next = i + 1; next < w->crossing_count && first[w->crossing[next]] <= end; next++)
             end = close[w->crossing[next]] > end ? close[w->crossing[next]] : end;
-        c->part = work_of_part(w, w->component_count, i);
-        c->part.sizes_of = w->sizes_of + i;
-        c->part.mix = &c->mix;
-        c->begin = i;
-        c->count = next - i;
-        c->part.pack.slot_begin = first[w->crossing[i]];
-        c->part.pack.slot_end = end + 1;
-        c->mark = hdi_arena_here(c->part.pack.arena);
-        w->component_count++;
+        w->component[w->component_count++] = (component){i, next - i, first[w->crossing[i]], end + 1, 0};
     }
-    return !arena->failed;
 }
 
-/* A component, and then the look at a region: they share an arena. */
-static void start_part(uint32_t k, void *user)
+/* Packs some members with arrays of their own, which begin with that of the first one. Returns how many bytes they
+ * take; UINT64_MAX: out of memory. */
+static uint64_t pack_part(const region_work *w, uint32_t k, hdi_pack_work part, const uint32_t *res, uint32_t count,
+                          uint32_t begin)
+{
+    uint64_t top;
+    part.order += begin;
+    part.scratch += begin;
+    part.pack.piece_of = NULL;
+    part.pack.arena = hdi_crew_arena(w->crew, k, w->whole->pack.arena);
+    hdi_arena_mark mark = hdi_arena_here(part.pack.arena);
+    if (!hdi_pack_look(&part.pack, res, count) || !hdi_pack_first_fit(&part, res, count, &top))
+        return UINT64_MAX;
+    hdi_arena_keep(part.pack.arena, mark, NULL, 0);
+    return top;
+}
+
+static void pack_component(uint32_t k, void *user)
 {
     const region_work *w = user;
-    region *r = &w->region[k];
-    if (k < w->component_count) {
-        component *c = &w->component[k];
-        const uint32_t *res = w->crossing + c->begin;
-        if (!hdi_pack_look(&c->part.pack, res, c->count, c->part.sizes_of, &c->mix) ||
-            !hdi_pack_first_fit(&c->part, res, c->count, c->part.offset, &c->top))
-            c->top = UINT64_MAX;
-    }
-    hdi_pack_work part = work_of_region(w, k);
-    bool looked = hdi_pack_look(&part.pack, r->inner, r->inner_count, part.sizes_of, &w->mix[k]);
-    r->least = looked ? w->mix[k].all_least : UINT64_MAX;
-}
-
-/* Bytes that the crossing members take; UINT64_MAX: out of memory. */
-static uint64_t pack_crossing(region_work *w)
-{
-    uint64_t bytes = 0;
-    hdi_crew_parts(w->crew, w->regions, start_part, w);
-    for (uint32_t k = 0; k < w->component_count; k++) {
-        component *c = &w->component[k];
-        bytes = c->part.pack.arena->failed ? UINT64_MAX : c->top > bytes ? c->top : bytes;
-        hdi_arena_keep(c->part.pack.arena, c->mark, NULL, 0);
-    }
-    hdi_pack_keep(w->whole, w->crossing, w->crossing_count);
-    return bytes;
+    component *c = &w->component[k];
+    hdi_pack_work part = *w->whole;
+    part.pack.slot_begin = c->slot_begin;
+    part.pack.slot_end = c->slot_end;
+    c->bytes = pack_part(w, k, part, w->crossing + c->begin, c->count, c->begin);
 }
 
 static void pack_region(uint32_t k, void *user)
 {
     const region_work *w = user;
     region *r = &w->region[k];
-    hdi_pack_work part = work_of_region(w, k);
-    hdi_arena_mark mark = hdi_arena_here(part.pack.arena);
-    hdi_pack_recall(&part.pack, part.mix);
-    r->bytes = r->inner_count ? hdi_pack_members(&part, r->inner, r->inner_count, w->enough, NULL) : 0;
-    hdi_arena_keep(part.pack.arena, mark, NULL, 0);
+    hdi_pack_work part = *w->whole;
+    part.pack.slot_begin = slot_of(w, k);
+    part.pack.slot_end = slot_of(w, k + 1);
+    part.pack.placed = w->placed + r->placed_begin;
+    part.pack.placed_count = r->placed_end - r->placed_begin;
+    part.pack.placed_offset = part.out->res_offset;
+    if (r->inner_count)
+        r->bytes = pack_part(w, k, part, r->inner, r->inner_count, r->begin);
 }
 
-uint64_t hdi_pack_regions(hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap,
+uint64_t hdi_pack_regions(const hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap,
                           uint32_t regions)
 {
     region_work w = {.whole = whole, .crew = crew, .members = members, .heap = heap};
+    uint64_t bytes = 0;
     join_regions(&w, regions);
-    if (!sort_regions(&w) || !find_components(&w))
+    if (!sort_regions(&w))
         return UINT64_MAX;
-    uint64_t bytes = pack_crossing(&w);
-    w.enough = bytes;
-    for (uint32_t k = 0; k < regions; k++)
-        w.enough = w.region[k].least > w.enough ? w.region[k].least : w.enough;
-    if (w.enough == UINT64_MAX)
-        return w.enough;
-    whole->goal = w.enough;
+    find_components(&w);
+    hdi_crew_parts(crew, w.component_count, pack_component, &w);
     hdi_crew_parts(crew, regions, pack_region, &w);
+    for (uint32_t k = 0; k < w.component_count; k++)
+        bytes = w.component[k].bytes > bytes ? w.component[k].bytes : bytes;
     for (uint32_t k = 0; k < regions; k++)
         bytes = w.region[k].bytes > bytes ? w.region[k].bytes : bytes;
     return bytes;

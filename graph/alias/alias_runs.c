@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "hints.h"
-
 /* First fit in a given order on one queue, where lives end at few places: with the groups of the schedule. Time is cut
  * behind each end. A life takes whole pieces of time, and each piece keeps what is free in it as runs of bytes. A
  * packing grows densely from the bottom, so a piece has few runs however many members are between them, where lists of
@@ -14,51 +12,12 @@
  * It saves 15 % of a compile of `deferred` and 20 % of `async`. */
 
 #define MOST_UNITS (UINT32_MAX / 4)       /* a quarter of a terabyte */
-enum { FIRST_RUNS = 16, LONG_LIFE = 24 }; /* pieces, on average: from there on lists are quicker */
+enum { FIRST_RUNS = 16 };
 enum { MEMBER_STEPS = 16, PIECE_STEPS = 2, BETWEEN_STEPS = 32, BETWEEN_PIECE_STEPS = 16 };
 
 typedef struct hdi_pack_run {
     uint32_t begin, end; /* HDI_PACK_UNITs */
 } run;
-
-/* ---- pieces of time ---- */
-
-static bool find_pieces(hdi_pack *pack, const uint32_t *res, uint32_t count)
-{
-    uint32_t slots = pack->slot_end - pack->slot_begin, pieces = 0;
-    uint32_t *piece_of = HDI_ARENA_ZEROED(pack->arena, uint32_t, (size_t)slots + 1);
-    if (!piece_of)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        piece_of[pack->end[res[i]] - pack->slot_begin + 1] = 1;
-    for (uint32_t i = 0; i < pack->placed_count; i++)
-        piece_of[hdi_pack_slot(pack, pack->end[pack->placed[i]]) + 1] = 1;
-    for (uint32_t s = 0; s <= slots; s++)
-        piece_of[s] = pieces += piece_of[s];
-    pack->piece_of = piece_of;
-    pack->piece_count = pieces + 1;
-    return true;
-}
-
-static bool live_long(const hdi_pack *pack, const uint32_t *res, uint32_t count)
-{
-    const uint32_t *piece_of = pack->piece_of, *first = pack->lifetimes->res_first;
-    uint64_t all = 0;
-    for (uint32_t i = 0; i < count; i++)
-        all += piece_of[pack->end[res[i]] - pack->slot_begin] - piece_of[first[res[i]] - pack->slot_begin] + 1;
-    return all > (uint64_t)count * LONG_LIFE;
-}
-
-bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
-{
-    if (pack->by_clocks || (!pack->piece_of && !find_pieces(pack, res, count)))
-        return false;
-    if (pack->lives > (uint64_t)count * LONG_LIFE && pack->lives != UINT64_MAX) /* in pieces there may be fewer */
-        pack->lives = live_long(pack, res, count) ? UINT64_MAX : 0;
-    return pack->lives != UINT64_MAX;
-}
-
-/* ---- rows of runs ---- */
 
 /* All free. The row of a piece begins with the place of its last run, which has no end; the runs behind it are by
  * offset, and between two there is something taken. */

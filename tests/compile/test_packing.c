@@ -99,7 +99,7 @@ static void make(frame *f, uint64_t seed, uint32_t queues)
     f->hazards.res_queues = f->res_queues;
     f->synced.slot_clock = f->slot_clock;
     f->lifetimes.res_first = f->res_first;
-    f->lifetimes.res_close = f->res_close;
+    f->lifetimes.res_last = f->lifetimes.res_close = f->res_close;
     f->lifetimes.stay = f->stay;
     f->lifetimes.place_unaware = f->place_unaware;
     f->pack = (hdi_pack){.sizes = &f->sizes,
@@ -115,9 +115,8 @@ static void make(frame *f, uint64_t seed, uint32_t queues)
                          .placed = f->placed,
                          .placed_count = before,
                          .placed_offset = f->offset,
-                         .lives = HDI_PACK_NOT_KNOWN,
-                         .live_bytes = hdt_below(&random, 2) ? 0 : UINT64_C(1) << 40,
-                         .most_steps = UINT64_MAX};
+                         .lives = UINT64_MAX, /* long ones */
+                         .live_bytes = hdt_below(&random, 2) ? 0 : UINT64_C(1) << 40};
 }
 
 static bool shares_bucket(const frame *f, uint32_t a, uint32_t b)
@@ -220,7 +219,6 @@ static void make_small(frame *f, uint64_t seed, hdi_arena *arena)
     }
     f->need[f->count - 1].bytes = HDI_PACK_UNIT;
     f->pack.live_bytes = 0;
-    f->pack.lives = 0; /* short enough for pieces of time */
     f->pack.arena = arena;
 }
 
@@ -237,7 +235,7 @@ Test(packing, runs_find_what_lists_find)
         hdi_pack pack = f.pack;
         cr_assert(hdi_pack_in_lists(&pack, f.order + placed, count, by_lists, &lists));
         cr_assert_eq(pack.grain_shift, 8u);
-        cr_assert(hdi_pack_cuts_time(&f.pack, f.order + placed, count));
+        cr_assert(hdi_pack_look(&f.pack, f.order + placed, count));
         cr_assert(hdi_pack_in_runs(&f.pack, f.order + placed, count, by_runs, &runs));
         for (uint32_t r = placed; r < f.count; r++)
             cr_assert_eq(by_runs[r], by_lists[r], "HEDDLE_SEED=%" PRIu64 ": %u", seed, r);
@@ -249,39 +247,34 @@ Test(packing, runs_find_what_lists_find)
     }
 }
 
-/* By a skyline and in order of time: no two share bytes at a time, and the top is what the members take. */
+/* In order of time: no two share bytes at a time, what is placed keeps its bytes, and the top is what the members take. */
 Test(packing, what_is_alive_at_once_lies_apart)
 {
     static frame f;
     for (uint64_t seed = hdt_seed(), last = seed + 40; seed < last; seed++) {
-        for (int in_time = 0; in_time < 2; in_time++) {
-            hdi_arena arena;
-            hdi_arena_init(&arena, NULL);
-            make_small(&f, seed, &arena);
-            uint32_t placed = f.pack.placed_count, count = f.count - placed;
-            uint64_t top = UINT64_MAX, most = 0;
-            for (uint32_t i = 1; i < count; i++) { /* by first use, or the largest first */
-                uint32_t *at = &f.order[placed + i], res = *at;
-                for (; at > f.order + placed && (in_time ? f.res_first[at[-1]] > f.res_first[res]
-                                                         : f.need[at[-1]].bytes < f.need[res].bytes);
-                     at--)
-                    at[0] = at[-1];
-                *at = res;
-            }
-            cr_assert((in_time ? hdi_pack_in_time : hdi_pack_skyline)(&f.pack, f.order + placed, count, f.offset, &top));
-            for (uint32_t r = 0; r < f.count; r++) {
-                most = f.offset[r] + f.need[r].bytes > most ? f.offset[r] + f.need[r].bytes : most;
-                cr_assert(r < placed || f.offset[r] % f.need[r].alignment == 0);
-                for (uint32_t other = placed; other < r; other++)
-                    cr_assert(!meet(&f, other, r), "HEDDLE_SEED=%" PRIu64 ": %u and %u", seed, other, r);
-                for (uint32_t other = 0; r >= placed && other < placed; other++)
-                    cr_assert(in_time ? f.offset[other] >= f.offset[r] + f.need[r].bytes ||
-                                            f.offset[r] >= f.offset[other] + f.need[other].bytes
-                                      : !meet(&f, other, r),
-                              "HEDDLE_SEED=%" PRIu64 ": %u and placed %u", seed, r, other);
-            }
-            cr_assert_eq(top, most, "HEDDLE_SEED=%" PRIu64, seed);
-            hdi_arena_free(&arena);
+        hdi_arena arena;
+        hdi_arena_init(&arena, NULL);
+        make_small(&f, seed, &arena);
+        uint32_t placed = f.pack.placed_count, count = f.count - placed;
+        uint64_t top = UINT64_MAX, most = 0;
+        for (uint32_t i = 1; i < count; i++) { /* by first use */
+            uint32_t *at = &f.order[placed + i], res = *at;
+            for (; at > f.order + placed && f.res_first[at[-1]] > f.res_first[res]; at--)
+                at[0] = at[-1];
+            *at = res;
         }
+        cr_assert(hdi_pack_in_time(&f.pack, f.order + placed, count, f.offset, &top));
+        for (uint32_t r = 0; r < f.count; r++) {
+            most = f.offset[r] + f.need[r].bytes > most ? f.offset[r] + f.need[r].bytes : most;
+            cr_assert(r < placed || f.offset[r] % f.need[r].alignment == 0);
+            for (uint32_t other = placed; other < r; other++)
+                cr_assert(!meet(&f, other, r), "HEDDLE_SEED=%" PRIu64 ": %u and %u", seed, other, r);
+            for (uint32_t other = 0; r >= placed && other < placed; other++)
+                cr_assert(f.offset[other] >= f.offset[r] + f.need[r].bytes ||
+                              f.offset[r] >= f.offset[other] + f.need[other].bytes,
+                          "HEDDLE_SEED=%" PRIu64 ": %u and placed %u", seed, r, other);
+        }
+        cr_assert_eq(top, most, "HEDDLE_SEED=%" PRIu64, seed);
+        hdi_arena_free(&arena);
     }
 }

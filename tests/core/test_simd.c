@@ -43,29 +43,24 @@ Test(simd, lanes_are_what_one_number_at_a_time_is)
     for (int i = 0; i < 2000; i++) {
         eight x = any(&random), y = any(&random);
         hdi_i16x8 a = hdi_i16_load(x.lane), b = hdi_i16_load(y.lane), mask = hdi_i16_greater(a, b);
-        int16_t most = x.lane[0], most_so_far[HDI_LANES], so_far = 0;
+        int16_t most_so_far[HDI_LANES], so_far = 0;
         eight positive = x;
         uint32_t bits = 0;
         for (int k = 0; k < HDI_LANES; k++) {
-            most = x.lane[k] > most ? x.lane[k] : most;
             positive.lane[k] = x.lane[k] & INT16_MAX;
             most_so_far[k] = so_far = positive.lane[k] > so_far ? positive.lane[k] : so_far;
             bits |= (uint32_t)(x.lane[k] > y.lane[k]) << k;
         }
         EXPECT_LANES(hdi_i16_all(x.lane[3]), k, x.lane[3]);
-        EXPECT_LANES(hdi_i16_add(a, b), k, (uint32_t)x.lane[k] + (uint32_t)y.lane[k]);
-        EXPECT_LANES(hdi_i16_subtract(a, b), k, (uint32_t)x.lane[k] - (uint32_t)y.lane[k]);
         EXPECT_LANES(hdi_i16_subtract_clamped(a, b), k, clamp(x.lane[k] - y.lane[k]));
         EXPECT_LANES(hdi_i16_max(a, b), k, x.lane[k] > y.lane[k] ? x.lane[k] : y.lane[k]);
         EXPECT_LANES(mask, k, x.lane[k] > y.lane[k] ? -1 : 0);
-        EXPECT_LANES(hdi_i16_equal(a, b), k, x.lane[k] == y.lane[k] ? -1 : 0);
         EXPECT_LANES(hdi_i16_and(a, b), k, x.lane[k] & y.lane[k]);
         EXPECT_LANES(hdi_i16_or(a, b), k, x.lane[k] | y.lane[k]);
         EXPECT_LANES(hdi_i16_unless(mask, a), k, x.lane[k] > y.lane[k] ? 0 : x.lane[k]);
         EXPECT_LANES(hdi_i16_move_up(a), k, k ? x.lane[k - 1] : 0);
         EXPECT_LANES(hdi_i16_largest_so_far(hdi_i16_load(positive.lane)), k, most_so_far[k]);
         EXPECT_LANES(hdi_i16_spread_last(a), k, x.lane[HDI_LANES - 1]);
-        EXPECT_LANES(hdi_i16_spread_largest(a), k, most);
         cr_expect_eq(hdi_i16_bits(mask), bits);
     }
 }
