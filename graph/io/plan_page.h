@@ -1,4 +1,4 @@
-/* The page that shows plans, made from the files of graph/io/page/ when heddle is built. */
+/* The pages that show plans and captured streams, made from the files of graph/io/page/ when heddle is built. */
 #ifndef HDI_PLAN_PAGE_H
 #define HDI_PLAN_PAGE_H
 
@@ -10,6 +10,7 @@ typedef struct hdi_page {
     size_t data_at; /* where what is shown goes in */
 } hdi_page;
 extern const hdi_page hdi_plan_page;
+extern const hdi_page hdi_capture_page; /* the graph of a captured stream */
 
 /* hd_plan_write_page with a page of the caller's. */
 hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc,

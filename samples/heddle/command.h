@@ -17,6 +17,7 @@ int explain_command(int argc, char **argv);
 int run_command(int argc, char **argv);
 int diff_command(int argc, char **argv);
 int view_command(int argc, char **argv);
+int capture_command(int argc, char **argv);
 
 /* The queues of --queues. */
 typedef struct queue_list {

@@ -12,6 +12,10 @@ static const char usage[] =
     "usage: heddle compile GRAPH.fgt [options]\n"
     "       heddle verify GRAPH.fgt PLAN.json\n"
     "       heddle verify --capture FILE [--list]                what an engine gave to Vulkan\n"
+    "       heddle capture FILE --graph dot|json|html [OUT]      which command of a capture needs which\n"
+    "       heddle capture FILE --needs COMMAND                  all that a command needs; with --graph: drawn alone\n"
+    "       heddle capture FILE --dead                           commands and barriers that nothing needs\n"
+    "       heddle capture FILE --reduce COMMAND OUT             a smaller capture: what the command needs\n"
     "       heddle explain GRAPH.fgt PASS PASS [--queues LIST]   what orders two passes, or why nothing does\n"
     "       heddle diff BEFORE.fgt AFTER.fgt [--html FILE]       what two frames' plans have in figures, and as a page\n"
     "       heddle view GRAPH.fgt                                 compiles it and opens its page in the browser\n"
@@ -45,6 +49,8 @@ static const char usage[] =
     "  --capture FILE          write what is given to Vulkan, for heddle verify --capture\n"
     "  --scale N               divide sizes of images and buffers by N, as far as levels and ranges stay (default 1)\n"
     "\n"
+    "COMMAND is SUBMIT:COMMAND, as verify --capture --list numbers them, or last: what is presented, or read by the\n"
+    "host, last.\n"
     "heddle --help says this, heddle --version which one it is.\n"
     "A FILE may be - for standard output, GRAPH.fgt for standard input.\n"
     "Exit status: 0 done; 1 wrong command line; 2 bad input, I/O or no device; 3 the plan or capture fails\n"
@@ -111,7 +117,7 @@ static int run_command_line(int argc, char **argv)
         int (*run)(int, char **);
     } commands[] = {
         {"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command},
-        {"run", run_command}, {"diff", diff_command}, {"view", view_command}};
+        {"run", run_command}, {"diff", diff_command}, {"view", view_command}, {"capture", capture_command}};
     if (argc < 2) {
         fputs(usage, stderr);
         return EXIT_COMMAND_LINE;

@@ -1,5 +1,6 @@
-/* heddle/stream.h: streams of commands, as heddle/capture.h writes them down, kept in files and verified by the rules of
- * Vulkan's synchronization. Nothing here needs Vulkan. Stages, accesses, layouts and aspects are Vulkan's numbers. */
+/* heddle/stream.h: streams of commands, as heddle/capture.h writes them down, kept in files and verified by the rules
+ * of Vulkan's synchronization. Nothing here needs Vulkan. Stages, accesses, layouts and aspects are Vulkan's numbers.
+ */
 #ifndef HEDDLE_STREAM_H
 #define HEDDLE_STREAM_H
 
@@ -55,12 +56,12 @@ typedef struct hd_stream_access {
     uint32_t flags;  /* HD_STREAM_DECLARED, ... */
     uint32_t scope; /* rendering that it is an attachment of, or reads one of in the layout for feedback loops; 0: none.
                      * In one, accesses to an attachment are in rasterization order */
-    hd_range range;  /* explicit counts */
+    hd_range range; /* explicit counts */
     hd_stream_box box; /* of images: of each subresource of range; else all 0 */
 } hd_stream_access;
 /* By its pass; not checked against commands of that pass, but for those that write what it only reads. */
 #define HD_STREAM_DECLARED 1u
-#define HD_STREAM_LOST 2u     /* what stands there is thrown away afterwards */
+#define HD_STREAM_LOST 2u /* what stands there is thrown away afterwards */
 
 typedef enum hd_stream_kind {
     HD_STREAM_ACCESS,  /* begin, count: accesses */
@@ -120,6 +121,66 @@ hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *all
  * beginning with its word: race, layout, content, ownership, wait, event, stages. It names both commands; a race of two
  * commands on a resource, and a sentence that would be the same again, are said once. */
 hd_result hd_stream_verify(const hd_stream *stream, const hd_verify_desc *desc);
+
+/* ---- what needs what ---- */
+
+typedef enum hd_stream_node_kind {
+    HD_STREAM_NODE_COMMAND, /* one that accesses something */
+    HD_STREAM_NODE_BARRIER, /* one barrier of a command; of an event: of its set */
+    HD_STREAM_NODE_WAIT,    /* of a submit for a semaphore */
+    HD_STREAM_NODE_SIGNAL,
+} hd_stream_node_kind;
+typedef struct hd_stream_node {
+    uint32_t kind;
+    uint32_t submit;
+    uint32_t command; /* in the stream's commands; HD_NONE: a wait or signal */
+    uint32_t element; /* in the stream's barriers or syncs; HD_NONE: a command */
+} hd_stream_node;
+
+typedef enum hd_stream_edge_kind {
+    HD_STREAM_EDGE_CONTENT, /* to reads what from wrote */
+    HD_STREAM_EDGE_LAYOUT,  /* from brings the image, or its owner, to where to takes it */
+    HD_STREAM_EDGE_SIGNAL,  /* to waits for from */
+    HD_STREAM_EDGE_PAIR,    /* of one rendering: neither goes without the other */
+    HD_STREAM_EDGE_ORDER,   /* from must be finished before to; the content of to needs nothing of it */
+} hd_stream_edge_kind;
+typedef struct hd_stream_edge {
+    uint32_t from, to;       /* nodes */
+    uint32_t kind, resource; /* HD_NONE: none */
+} hd_stream_edge;
+
+/* Nodes in an order in which they can be executed: from < to in every edge. */
+typedef struct hd_stream_graph {
+    const hd_stream_node *nodes;
+    const hd_stream_edge *edges; /* by to, then by from */
+    const uint32_t *edge_begin;  /* node_count + 1: what a node needs */
+    const uint32_t
+        *command_node; /* command of the stream -> its node; HD_NONE: a barrier command, or without accesses */
+    uint32_t node_count, edge_count, command_count;
+} hd_stream_graph;
+
+/* The graph of the stream, which may be freed before it. A stream that breaks rules has one, too: waits that nothing
+ * signals are left out. allocator may be null. HD_OK, HD_OUT_OF_MEMORY, HD_TOO_LARGE, HD_INVALID_ARGUMENT. */
+hd_result hd_stream_graph_build(const hd_stream *stream, const hd_allocator *allocator, hd_stream_graph **out);
+void hd_stream_graph_free(hd_stream_graph *graph);
+/* keep: node_count bytes, not 0 for the nodes that are wanted; becomes 1 for all that they need to see the same
+ * content, and for the barriers and semaphores that keep these in order. */
+hd_result hd_stream_graph_needs(const hd_stream_graph *graph, uint8_t *keep);
+/* live: node_count bytes, becomes 1 for all that is needed by what the host reads and what is presented; end: by the
+ * content that stands in resources at the end of the stream, too. The other nodes are dead. */
+hd_result hd_stream_graph_live(const hd_stream_graph *graph, bool end, uint8_t *live);
+typedef enum hd_stream_graph_format {
+    HD_STREAM_GRAPH_DOT,
+    HD_STREAM_GRAPH_JSON,
+    HD_STREAM_GRAPH_HTML
+} hd_stream_graph_format;
+/* The graph of the stream for Graphviz, as JSON, or as a page that needs no other file; keep: node_count bytes, nodes
+ * with 0 are left out, or null. HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_NO_PAGE (built without d3), HD_INVALID_ARGUMENT. */
+hd_result hd_stream_graph_write(const hd_stream *stream, const hd_stream_graph *graph, const uint8_t *keep,
+                                hd_stream_graph_format format, FILE *file);
+/* The stream with the kept nodes alone, as a new one with the same resources and semaphores. */
+hd_result hd_stream_graph_reduce(const hd_stream *stream, const hd_stream_graph *graph, const uint8_t *keep,
+                                 hd_stream **out);
 
 HD_API_END
 #endif

@@ -22,4 +22,6 @@ set(page_array ${CMAKE_CURRENT_BINARY_DIR}/plan_page.c)
 heddle_page(${page_array} ${CMAKE_CURRENT_LIST_DIR} hdi_plan_page
             vulkan.js model.js times.js diff.js words.js relate.js chain.js axis.js paint.js queues.js memory.js grid.js
             neighbours.js pictures.js panel.js lists.js search.js pointer.js keys.js live.js main.js)
-target_sources(heddle_graph_io_objects PRIVATE ${page_array})
+set(capture_array ${CMAKE_CURRENT_BINARY_DIR}/capture_page.c)
+heddle_page(${capture_array} ${CMAKE_CURRENT_LIST_DIR}/capture hdi_capture_page capture.js)
+target_sources(heddle_graph_io_objects PRIVATE ${page_array} ${capture_array})

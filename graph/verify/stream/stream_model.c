@@ -41,6 +41,7 @@ static uint32_t add_submit(build *b, uint32_t queue, uint32_t of)
     uint32_t n = b->submit_count++;
     b->submits[n] = (hd_plan_submit){.queue = queue, .wait_begin = b->wait_count, .command_begin = b->command_count};
     b->c->sub[n] = of;
+    b->c->signal_sync[n] = HDI_NONE;
     return n;
 }
 
@@ -173,6 +174,7 @@ static void add_one(build *b, uint32_t index)
         b->submits[n].signal_value = 1;
         b->submits[n].signal_stages = s->syncs[g].stages;
         b->signal_submit[g] = n;
+        c->signal_sync[n] = g;
     }
     if (host)
         b->host_dirty[x->queue] = 1;
@@ -279,6 +281,7 @@ static void resolve_waits(build *b)
                 continue;
             b->waits[kept] = b->waits[w];
             c->v.wait_signal[kept] = c->v.wait_signal[w];
+            c->wait_sync[kept] = sync;
             b->wait_binary[kept++] = binary;
         }
         x->wait_count = kept - x->wait_begin;
@@ -456,6 +459,8 @@ static hd_result allocate(build *b)
     b->host_fence = HDI_ARENA_ARRAY(arena, uint32_t, queues);
     b->host_dirty = HDI_ARENA_ZEROED(arena, uint8_t, queues);
     b->fence_seen = HDI_ARENA_ARRAY(arena, uint32_t, queues * queues);
+    c->wait_sync = HDI_ARENA_ARRAY(arena, uint32_t, waits);
+    c->signal_sync = HDI_ARENA_ARRAY(arena, uint32_t, most);
     c->sub = HDI_ARENA_ARRAY(arena, uint32_t, most);
     c->command_of = HDI_ARENA_ARRAY(arena, uint32_t, s->command_count);
     c->command_submit = HDI_ARENA_ARRAY(arena, uint32_t, s->command_count);

@@ -8,10 +8,10 @@
 
 /* State of a segment while the stream is walked. Lists of accesses go through hdi_cverify.entry. */
 typedef struct hdi_cseg {
-    uint32_t layout, owner;    /* HDI_NONE: not known */
-    uint32_t writes, reads;    /* entries: last writes (several where they need no order among themselves) */
-    uint32_t write_node;       /* or the last transition or transfer */
-    uint32_t released;         /* release node under way, or HDI_NONE */
+    uint32_t layout, owner; /* HDI_NONE: not known */
+    uint32_t writes, reads; /* entries: last writes (several where they need no order among themselves) */
+    uint32_t write_node;    /* or the last transition or transfer */
+    uint32_t released;      /* release node under way, or HDI_NONE */
     bool defined, tenant;
     uint32_t parts; /* boxes whose content was written, or lost, since defined was set; the newest first */
 } hdi_cseg;
@@ -29,10 +29,12 @@ typedef struct hdi_cverify {
     uint32_t messages, limit;
     bool bad, stop;
 
-    uint32_t *sub;         /* plan submit -> submit of the stream, HDI_NONE: one that was made up */
-    uint32_t *command_of;  /* plan command -> command of the stream */
+    uint32_t *sub;                     /* plan submit -> submit of the stream, HDI_NONE: one that was made up */
+    uint32_t *command_of;              /* plan command -> command of the stream */
     uint32_t *access_of, *use_command; /* use -> access, command of the stream */
-    uint32_t *command_submit; /* command of the stream -> submit of the stream */
+    uint32_t *command_submit;          /* command of the stream -> submit of the stream */
+    uint32_t *wait_sync;               /* plan wait -> sync of the stream, HDI_NONE: made up */
+    uint32_t *signal_sync; /* plan submit -> sync of the stream that it signals, HDI_NONE: none, or made up */
     uint32_t *order;       /* plan submits in a topological order */
     uint32_t order_count;
     hdi_cseg *seg;

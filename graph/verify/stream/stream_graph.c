@@ -1,0 +1,306 @@
+#include "stream_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A stream as a graph of what needs what, after the dependency graph of gapid. The stream becomes one sequence of steps
+ * (the submits in a topological order); stream_content.c walks them and finds whose content each command uses and which
+ * commands must not overlap; stream_order.c finds the barriers and semaphores that keep these apart; stream_needs.c
+ * follows the edges. All edges but those of renderings lead from a lower node to a higher one.
+ * O(commands + edges) beside the two walks. */
+
+uint32_t hdi_graph_group(hdi_gbuild *b, uint32_t segment)
+{
+    while (b->first_group[segment] != segment) {
+        b->first_group[segment] = b->first_group[b->first_group[segment]];
+        segment = b->first_group[segment];
+    }
+    return segment;
+}
+
+bool hdi_graph_edge(hdi_gbuild *b, uint32_t from, uint32_t to, uint32_t kind, uint32_t resource)
+{
+    hdi_arena *arena = &b->c.v.arena;
+    if (from == to || from == HDI_NONE || to == HDI_NONE)
+        return true;
+    if (!hdi_arena_grow(arena, &b->edge, &b->edge_room, b->edge_count, b->edge_count + 1, sizeof(*b->edge)))
+        return false;
+    b->edge[b->edge_count++] = (hdi_gedge){to, from, kind, resource};
+    return true;
+}
+
+/* ---- steps and nodes ---- */
+
+static void add_step(hdi_gbuild *b, uint32_t kind, uint32_t index)
+{
+    uint32_t *at = kind == HDI_GSTEP_COMMAND  ? &b->command_step[index]
+                   : kind == HDI_GSTEP_GATHER ? &b->gather_step[index]
+                                              : &b->spread_step[index];
+    *at = b->step_count;
+    b->step[b->step_count++] = (hdi_gstep){kind, index};
+}
+
+static uint32_t add_node(hdi_gbuild *b, uint32_t kind, uint32_t submit, uint32_t command, uint32_t element)
+{
+    b->node[b->node_count] = (hd_stream_node){kind, submit, command, element};
+    return b->node_count++;
+}
+
+static void add_batch(hdi_gbuild *b, uint32_t submit, uint32_t command)
+{
+    const hdi_verify *v = &b->c.v;
+    const hd_plan_command *x = &v->p.commands[command];
+    uint32_t first = v->command_node[command], count = v->p.batches[x->index].barrier_count;
+    for (uint32_t n = first; n < first + count && x->kind != HD_COMMAND_WAIT; n++) {
+        b->sync_node[n] = add_node(b, HD_STREAM_NODE_BARRIER, submit, b->c.command_of[command], v->node[n].barrier);
+        add_step(b, HDI_GSTEP_GATHER, n);
+    }
+    for (uint32_t n = first; n < first + count && x->kind != HD_COMMAND_SET; n++)
+        add_step(b, HDI_GSTEP_SPREAD, n);
+}
+
+static void add_submit(hdi_gbuild *b, uint32_t index)
+{
+    const hdi_verify *v = &b->c.v;
+    const hd_plan_submit *x = &v->p.submits[index];
+    uint32_t submit = b->c.sub[index];
+    for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++) {
+        uint32_t n = v->wait_node[w], sync = b->c.wait_sync[w];
+        if (sync != HDI_NONE)
+            b->sync_node[n] = add_node(b, HD_STREAM_NODE_WAIT, submit, HD_NONE, sync);
+        add_step(b, HDI_GSTEP_GATHER, n);
+    }
+    for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++)
+        add_step(b, HDI_GSTEP_SPREAD, v->wait_node[w]);
+    for (uint32_t i = x->command_begin; i < x->command_begin + x->command_count; i++) {
+        uint32_t command = b->c.command_of[i];
+        if (v->p.commands[i].kind != HD_COMMAND_PASS) {
+            add_batch(b, submit, i);
+            continue;
+        }
+        b->command_node[command] = add_node(b, HD_STREAM_NODE_COMMAND, submit, command, HD_NONE);
+        add_step(b, HDI_GSTEP_COMMAND, command);
+    }
+    uint32_t n = v->submit_signal[index];
+    if (n == HDI_NONE)
+        return;
+    if (b->c.signal_sync[index] != HDI_NONE)
+        b->sync_node[n] = add_node(b, HD_STREAM_NODE_SIGNAL, submit, HD_NONE, b->c.signal_sync[index]);
+    add_step(b, HDI_GSTEP_GATHER, n);
+}
+
+static hd_result make_steps(hdi_gbuild *b)
+{
+    const hdi_verify *v = &b->c.v;
+    const hd_stream *s = b->c.s;
+    hdi_arena *arena = &b->c.v.arena;
+    size_t most = (size_t)s->command_count + 2 * (size_t)v->node_count;
+    b->step = HDI_ARENA_ARRAY(arena, hdi_gstep, most);
+    b->node = HDI_ARENA_ARRAY(arena, hd_stream_node, (size_t)s->command_count + v->node_count);
+    b->command_step = HDI_ARENA_ARRAY(arena, uint32_t, s->command_count);
+    b->command_node = HDI_ARENA_ARRAY(arena, uint32_t, s->command_count);
+    b->gather_step = HDI_ARENA_ARRAY(arena, uint32_t, v->node_count);
+    b->spread_step = HDI_ARENA_ARRAY(arena, uint32_t, v->node_count);
+    b->sync_node = HDI_ARENA_ARRAY(arena, uint32_t, v->node_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    memset(b->command_node, 0xff, s->command_count * sizeof(uint32_t));
+    memset(b->sync_node, 0xff, v->node_count * sizeof(uint32_t));
+    memset(b->spread_step, 0xff, v->node_count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < b->c.order_count; i++)
+        add_submit(b, b->c.order[i]);
+    return HD_OK;
+}
+
+static bool same_barriers(const hdi_verify *v, uint32_t s, uint32_t t)
+{
+    uint32_t count = v->seg_node_begin[s + 1] - v->seg_node_begin[s];
+    return count == v->seg_node_begin[t + 1] - v->seg_node_begin[t] &&
+           memcmp(v->seg_node + v->seg_node_begin[s], v->seg_node + v->seg_node_begin[t], count * sizeof(uint32_t)) ==
+               0;
+}
+
+static hd_result make_groups(hdi_gbuild *b)
+{
+    const hdi_verify *v = &b->c.v;
+    b->first_group = HDI_ARENA_ARRAY(&b->c.v.arena, uint32_t, v->seg_count);
+    b->class_of = HDI_ARENA_ARRAY(&b->c.v.arena, uint32_t, v->seg_count);
+    if (b->c.v.arena.failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t r = 0; r < v->d.res_count; r++) {
+        for (uint32_t s = v->seg_begin[r]; s < v->seg_begin[r + 1]; s++) {
+            b->first_group[s] = s;
+            b->class_of[s] = s > v->seg_begin[r] && same_barriers(v, s, s - 1) ? b->class_of[s - 1] : s;
+        }
+    }
+    return HD_OK;
+}
+
+/* Waits and their signals. */
+static hd_result pair_signals(hdi_gbuild *b)
+{
+    const hdi_verify *v = &b->c.v;
+    for (uint32_t n = 0; n < v->p.submit_count; n++) {
+        const hd_plan_submit *x = &v->p.submits[n];
+        for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++) {
+            uint32_t signal = v->submit_signal[v->wait_signal[w]];
+            if (signal != HDI_NONE &&
+                !hdi_graph_edge(b, b->sync_node[signal], b->sync_node[v->wait_node[w]], HD_STREAM_EDGE_SIGNAL, HD_NONE))
+                return HD_OUT_OF_MEMORY;
+        }
+    }
+    return HD_OK;
+}
+
+/* ---- the graph ---- */
+
+static int compare_edge(const hdi_gedge *a, const hdi_gedge *b)
+{
+    const uint32_t *x = &a->to, *y = &b->to;
+    for (int i = 0; i < 4; i++) {
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+static int by_edge(const void *a, const void *b)
+{
+    return compare_edge(a, b);
+}
+
+static int by_touch(const void *a, const void *b)
+{
+    const hdi_gtouch *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static uint32_t end_node(const hdi_gbuild *b, uint32_t end)
+{
+    const hdi_verify *v = &b->c.v;
+    return end < v->d.use_count ? b->command_node[b->c.use_command[end]] : b->sync_node[end - v->d.use_count];
+}
+
+static uint32_t end_resource(const hdi_gbuild *b, uint32_t end)
+{
+    const hdi_verify *v = &b->c.v;
+    return end < v->d.use_count ? v->d.use_res[end] : v->node[end - v->d.use_count].resource;
+}
+
+/* Pairs get their nodes, and an edge each; double edges and touches go. */
+static hd_result close_lists(hdi_gbuild *b)
+{
+    for (uint32_t i = 0; i < b->pair_count; i++) {
+        hdi_gpair *pair = &b->pair[i];
+        uint32_t res = end_resource(b, pair->y);
+        pair->x = end_node(b, pair->x);
+        pair->y = end_node(b, pair->y);
+        pair->group = hdi_graph_group(b, pair->group);
+        if (!hdi_graph_edge(b, pair->x, pair->y, HD_STREAM_EDGE_ORDER, res))
+            return HD_OUT_OF_MEMORY;
+    }
+    for (uint32_t i = 0; i < b->touch_count; i++)
+        b->touch[i].group = hdi_graph_group(b, b->touch[i].group);
+    if (b->touch_count)
+        qsort(b->touch, b->touch_count, sizeof(*b->touch), by_touch);
+    if (b->edge_count)
+        qsort(b->edge, b->edge_count, sizeof(*b->edge), by_edge);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < b->edge_count; i++) {
+        if (i == 0 || compare_edge(&b->edge[i], &b->edge[kept - 1]) != 0)
+            b->edge[kept++] = b->edge[i];
+    }
+    b->edge_count = kept;
+    kept = 0;
+    for (uint32_t i = 0; i < b->touch_count; i++) {
+        if (i == 0 || by_touch(&b->touch[i], &b->touch[kept - 1]) != 0)
+            b->touch[kept++] = b->touch[i];
+    }
+    b->touch_count = kept;
+    return HD_OK;
+}
+
+static hd_result publish(hdi_gbuild *b, hdi_stream_graph *g)
+{
+    hdi_arena *arena = &b->c.v.arena;
+    hd_stream_edge *edges = HDI_ARENA_ARRAY(arena, hd_stream_edge, b->edge_count);
+    uint32_t *begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)b->node_count + 1);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < b->edge_count; i++) {
+        const hdi_gedge *e = &b->edge[i];
+        edges[i] = (hd_stream_edge){e->from, e->to, e->kind, e->resource};
+        begin[e->to + 1]++;
+    }
+    for (uint32_t n = 0; n < b->node_count; n++)
+        begin[n + 1] += begin[n];
+    g->view = (hd_stream_graph){.nodes = b->node,
+                                .node_count = b->node_count,
+                                .edges = edges,
+                                .edge_count = b->edge_count,
+                                .edge_begin = begin,
+                                .command_node = b->command_node,
+                                .command_count = b->c.s->command_count};
+    g->pair = b->pair;
+    g->pair_count = b->pair_count;
+    g->touch = b->touch;
+    g->touch_count = b->touch_count;
+    g->group_count = b->c.v.seg_count;
+    g->via = b->via;
+    g->chain_begin = b->chain_begin;
+    g->root = b->root;
+    return HD_OK;
+}
+
+static hd_result build_graph(hdi_gbuild *b, hdi_stream_graph *g)
+{
+    hd_result result = hdi_cverify_build(&b->c);
+    if (result == HD_OK)
+        result = hdi_cverify_aliases(&b->c);
+    if (result == HD_OK)
+        result = make_steps(b);
+    if (result == HD_OK)
+        result = make_groups(b);
+    if (result == HD_OK)
+        result = hdi_graph_content(b);
+    if (result == HD_OK)
+        result = hdi_graph_order(b);
+    if (result == HD_OK)
+        result = pair_signals(b);
+    if (result == HD_OK)
+        result = close_lists(b);
+    if (result == HD_OK)
+        result = publish(b, g);
+    return result == HD_OK && b->c.v.arena.failed ? HD_OUT_OF_MEMORY : result;
+}
+
+hd_result hd_stream_graph_build(const hd_stream *stream, const hd_allocator *allocator, hd_stream_graph **out)
+{
+    static const hd_verify_desc none;
+    if (!stream || !out)
+        return HD_INVALID_ARGUMENT;
+    *out = NULL;
+    hdi_gbuild b = {.c = {.s = stream, .desc = &none, .limit = UINT32_MAX}};
+    b.c.v.desc = &none;
+    b.c.v.limit = 1;
+    hdi_arena_init(&b.c.v.arena, allocator);
+    hdi_stream_graph *g = HDI_ARENA_ZEROED(&b.c.v.arena, hdi_stream_graph, 1);
+    hd_result result = g ? build_graph(&b, g) : HD_OUT_OF_MEMORY;
+    if (result != HD_OK) {
+        hdi_arena_free(&b.c.v.arena);
+        return result;
+    }
+    g->arena = b.c.v.arena;
+    *out = &g->view;
+    return HD_OK;
+}
+
+void hd_stream_graph_free(hd_stream_graph *graph)
+{
+    if (!graph)
+        return;
+    hdi_arena arena = ((hdi_stream_graph *)graph)->arena; /* the graph itself lies in it */
+    hdi_arena_free(&arena);
+}
