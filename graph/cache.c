@@ -80,7 +80,7 @@ typedef struct key_column {
     size_t bytes;
 } key_column;
 enum { COLUMN_COUNT = 14 };
-_Static_assert(sizeof(hdi_use_exec) == 4, "no padding");
+_Static_assert(sizeof(hdi_use_exec) == 8, "no padding");
 
 typedef struct key_view {
     key_head head;

@@ -112,9 +112,8 @@ typedef struct hdi_vk_heap {
 
 typedef struct hdi_vk_view {
     struct hdi_vk_view *next;
-    hd_range range;
-    uint32_t aspects, type;
-    VkImageView view;
+    hdi_vk_shape shape;
+    hd_vk_view_info info;
 } hdi_vk_view;
 
 typedef struct hdi_vk_object {
@@ -364,6 +363,8 @@ struct hd_vk {
     hdi_vk_guess *guesses; /* by plan resource and copy: what it was last; objects are null after one was destroyed */
     uint32_t guess_capacity;
     pthread_mutex_t view_lock;
+    uint64_t view_serial; /* under it */
+    hd_vk_view_callbacks view_callbacks;
     hdi_vk_spare spare; /* under the view lock */
 
     /* history.c */
@@ -389,6 +390,7 @@ struct hd_vk {
     uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* by queue, of which queue: highest value that it has waited for */
 
     /* frames */
+    hd_vk_pass_callbacks pass_callbacks;
     uint32_t slot_count;
     uint32_t copy_count; /* of memory that frames do not hand on */
     hdi_vk_slot slots[HDI_VK_MAX_FRAMES];

@@ -63,8 +63,8 @@ void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image
                     uint32_t own_layout, hdi_use_rules *rules)
 {
     bool attachment = info->attachment == HDI_ATTACHMENT_COLOR || info->attachment == HDI_ATTACHMENT_DEPTH;
-    uint64_t flags = (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) |
-                     (attachment ? HDI_USE_ATTACHMENT : 0);
+    uint64_t flags =
+        (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) | (attachment ? HDI_USE_ATTACHMENT : 0);
     for (uint32_t kind = 0; kind < HDI_RES_KINDS; kind++) {
         bool is_buffer = kind & HDI_RES_BUFFER, allowed = is_buffer ? info->on_buffer : info->on_image;
         size_t at = hdi_rule_index(access, (uint64_t)kind << HDI_RES_KIND_SHIFT);
@@ -202,12 +202,45 @@ static inline uint64_t range_bits(const hd_use *use)
 
 _Static_assert(offsetof(hd_use, resolve_of) == offsetof(hd_use, load) + sizeof(uint32_t), "looked at together");
 
-/* Of a load op, and of ties. */
+/* Of a load op, a format and ties. */
 static inline uint64_t rest_bits(const hd_use *use)
 {
     uint64_t both;
     memcpy(&both, (const char *)use + offsetof(hd_use, load), sizeof(both));
-    return both | (uintptr_t)use->next;
+    return both | (uintptr_t)use->next | use->format;
+}
+
+/* Null, or why the pass cannot see the resource in the use's format, which is not the resource's own. */
+HDI_COLD static const char *format_fault(const hd_graph *graph, const hd_use *use, uint32_t res)
+{
+    const hdi_res_info *info = &graph->res_info[res];
+    if (graph->res_flags[res] & HDI_RES_BUFFER)
+        return "its format is of images";
+    hdi_texel_block own = hdi_format_block(info->format), seen = hdi_format_block(use->format);
+    if (hdi_format_aspects(info->format) || hdi_format_aspects(use->format) || !own.bytes || own.bytes != seen.bytes ||
+        own.width != seen.width || own.height != seen.height)
+        return "its format has other texels than the image";
+    if (graph->res_flags[res] & HDI_RES_EXTERNAL && !(info->flags & HDI_IMAGE_MUTABLE_FORMAT))
+        return "its format is another one than the import's, whose flags lack VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT";
+    return NULL;
+}
+
+/* A history and what it is of are made alike. */
+HDI_COLD static hd_result add_format(hd_graph *graph, const hd_use *use, uint32_t at)
+{
+    uint32_t res = hd_graph_resource_index(graph, use->resource), pair = graph->res_pair[res];
+    if (use->format == graph->res_info[res].format && !(graph->res_flags[res] & HDI_RES_BUFFER))
+        return HD_OK;
+    if (format_fault(graph, use, res))
+        return HD_INVALID_ARGUMENT;
+    graph->use_exec[at].format = use->format;
+    graph->unusual |= HDI_UNUSUAL_LOADS;
+    if (graph->res_flags[res] & HDI_RES_EXTERNAL)
+        return HD_OK;
+    graph->res_info[res].flags |= HDI_IMAGE_MUTABLE_FORMAT | HDI_IMAGE_EXTENDED_USAGE;
+    if (pair != HDI_NONE)
+        graph->res_info[pair].flags = graph->res_info[res].flags;
+    return HD_OK;
 }
 
 /* What few uses have. */
@@ -220,6 +253,9 @@ static HDI_APART hd_result add_rest(hd_graph *graph, const hd_use *use, uint32_t
         graph->use_exec[at].load = HD_LOAD_DONT_CARE;
         graph->unusual |= HDI_UNUSUAL_LOADS;
     }
+    hd_result result = use->format ? add_format(graph, use, at) : HD_OK;
+    if (result != HD_OK)
+        return result;
     return clear_bits(use) ? add_clear(graph, use, at) : HD_OK;
 }
 
@@ -301,7 +337,9 @@ HDI_COLD static const char *use_fault(const hd_graph *graph, const hd_pass_desc 
 {
     uint32_t access = (uint32_t)use->access;
     if (result == HD_INVALID_ARGUMENT)
-        return "its load is no hd_load";
+        return (uint32_t)use->load > HD_LOAD_DONT_CARE
+                   ? "its load is no hd_load"
+                   : format_fault(graph, use, hd_graph_resource_index(graph, use->resource));
     if (access == HD_ACCESS_NONE || (access >= HD_ACCESS_COUNT && access < HD_RESOLVE_WRITE) ||
         access > HD_ACCESS_CUSTOM)
         return result == HD_BAD_ACCESS ? "its access is none, or no hd_access" : NULL;

@@ -86,6 +86,8 @@ static const char *tie(hd_graph *graph, const hd_use *use, uint32_t first, uint3
     uint32_t mode = mode_of(graph->res_info[res].format, range_of(graph, target).aspect, use->resolve_mode);
     if (mode == 0)
         return "its format cannot be resolved in that mode";
+    if (graph->use_exec[source].format != graph->use_exec[target].format)
+        return "what it resolves is seen in another format";
     if (graph->use_exec[source].resolve)
         return "what it resolves is resolved twice";
     if (target - first >= UINT16_MAX)

@@ -40,7 +40,7 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
         if (decl->use_exec[a].resolve) /* the resolve would come too late for its readers */
             return false;
         if (decl->access[decl->use_access[a]].attachment != decl->access[decl->use_access[b]].attachment ||
-            !same_range(decl, a, b))
+            decl->use_exec[a].format != decl->use_exec[b].format || !same_range(decl, a, b))
             return false;
     }
 }

@@ -156,6 +156,7 @@ typedef struct hdi_use_exec { /* without padding: the plan cache compares it as 
     uint8_t load;
     uint8_t resolve_mode; /* of a resolve: VkResolveModeFlagBits, never 0 */
     uint16_t resolve;     /* of an attachment: 1 + the use of its pass that it is resolved into; 0: none */
+    uint32_t format;      /* in which the pass sees an image; 0: the image's own */
 } hdi_use_exec;
 
 enum { HDI_USE_FLAGS_SLACK = 8 }; /* bytes behind the last use's flags that may be read with them */

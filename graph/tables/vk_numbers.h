@@ -68,6 +68,10 @@ static inline uint64_t hdi_stages_or_all(uint64_t stages)
 #define HDI_STORE_OP_DONT_CARE 1u
 #define HDI_STORE_OP_NONE 1000301000u
 
+/* VkImageCreateFlags */
+#define HDI_IMAGE_MUTABLE_FORMAT 0x8u
+#define HDI_IMAGE_EXTENDED_USAGE 0x100u
+
 #define HDI_IMAGE_USAGE_TRANSFER_SRC 0x1u
 #define HDI_IMAGE_USAGE_TRANSFER_DST 0x2u
 #define HDI_IMAGE_USAGE_SAMPLED 0x4u

@@ -116,6 +116,9 @@ static void call_recorder(world *w)
     GIVES(VK_NULL_HANDLE, hd_vk_image, NULL, w->image);
     GIVES(VK_NULL_HANDLE, hd_vk_buffer, NULL, w->words);
     GIVES(VK_NULL_HANDLE, hd_vk_view, NULL, w->image, NULL);
+    hd_vk_view_info info = {.serial = 1};
+    GIVES(VK_NULL_HANDLE, hd_vk_view_as, NULL, w->image, NULL, &info);
+    cr_expect_eq(info.serial, 0);
     GIVES(NULL, hd_vk_mapped, NULL, w->words);
 }
 

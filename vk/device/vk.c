@@ -1,5 +1,6 @@
 #include "history.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -64,7 +65,7 @@ hd_result hdi_vk_use_physical_device(hd_vk *vk, VkPhysicalDevice device)
     return check_device(vk);
 }
 
-hd_result hdi_vk_make_timeline(hd_vk *vk, VkSemaphore *out)
+hd_result hdi_vk_make_timeline(hd_vk *vk, const char *name, VkSemaphore *out)
 {
     VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
@@ -72,14 +73,21 @@ hd_result hdi_vk_make_timeline(hd_vk *vk, VkSemaphore *out)
     VkResult made = vk->fn.vkCreateSemaphore(vk->device, &info, NULL, out);
     if (made != VK_SUCCESS) /* what it left there is not defined; so it is wherever something is made that is kept */
         *out = VK_NULL_HANDLE;
+    else
+        hdi_vk_name(vk, VK_OBJECT_TYPE_SEMAPHORE, (uint64_t)(uintptr_t)*out, name);
     return hdi_vk_result(vk, made, "vkCreateSemaphore");
 }
 
 static hd_result make_timelines(hd_vk *vk)
 {
+    static const char *const kinds[] = {"gfx queue", "compute queue", "transfer queue"};
     hd_result result = HD_OK;
-    for (uint32_t q = 0; q <= vk->queue_count && result == HD_OK; q++)
-        result = hdi_vk_make_timeline(vk, &vk->queues[q].timeline);
+    for (uint32_t q = 0; q <= vk->queue_count && result == HD_OK; q++) {
+        char name[32] = "host queue";
+        if (q < vk->queue_count)
+            snprintf(name, sizeof(name), "%s %u", kinds[vk->queues[q].desc.kind], q);
+        result = hdi_vk_make_timeline(vk, name, &vk->queues[q].timeline);
+    }
     return result;
 }
 
@@ -153,6 +161,8 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     vk->log = desc->log;
     vk->jobs = desc->jobs;
     vk->memory_callbacks = desc->memory;
+    vk->view_callbacks = desc->views;
+    vk->pass_callbacks = desc->passes;
     vk->alignment = 1;
     vk->get_instance_proc = get;
     hdi_vk_observer_fn observer = (hdi_vk_observer_fn)get(NULL, HDI_VK_OBSERVER);

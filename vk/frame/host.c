@@ -90,8 +90,7 @@ static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t fra
         hd_recorder recorder = {.host = pass, .vk = vk, .worker = HD_NONE, .part_count = 1, .frame_index = frame};
         if (vk->observer)
             vk->observer->host_pass(pass->observed);
-        if (pass->record)
-            pass->record(&recorder, pass->user);
+        hdi_vk_call_pass(&recorder, *pass->name ? pass->name : NULL, vk->queue_count, pass->record, pass->user);
         pass->end_ns = vk->times ? hdi_clock_ns() : 0;
     }
     if (submit->signal == 0)
@@ -190,7 +189,7 @@ hd_result hdi_vk_host_start(hd_vk *vk)
     hd_result result = hdi_vk_wait_all(vk); /* frames that it will not know of */
     if (result != HD_OK)
         return result;
-    result = hdi_vk_make_timeline(vk, &vk->host_more);
+    result = hdi_vk_make_timeline(vk, "host queue has more", &vk->host_more);
     if (result != HD_OK)
         return result;
     vk->host_pushed = 0;

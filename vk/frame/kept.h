@@ -30,12 +30,20 @@ typedef struct hdi_vk_touch {
     uint64_t last_stages, last_access;   /* from the last write of the whole on; access only of writes */
 } hdi_vk_touch;
 
+/* What a view shows; no padding, compared as bytes. */
+typedef struct hdi_vk_shape {
+    hd_range range; /* explicit counts and aspects */
+    uint32_t type, format;
+    uint32_t usage; /* 0: the image's */
+    VkComponentMapping swizzle;
+    uint32_t zero;
+} hdi_vk_shape;
+_Static_assert(sizeof(hdi_vk_shape) == 48, "shapes are compared as bytes");
+
 /* An image as a rendering sees it, and the views that were found before, of the objects with these serials. */
 typedef struct hdi_vk_viewed {
     uint32_t res; /* HD_NONE: none */
-    hd_range range;
-    VkImageAspectFlags aspects; /* of the view */
-    VkImageViewType type;
+    hdi_vk_shape shape;
     uint64_t serials[HDI_VK_MAX_FRAMES];
     VkImageView views[HDI_VK_MAX_FRAMES];
     uint32_t next; /* in serials */

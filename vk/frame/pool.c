@@ -32,6 +32,7 @@ static hd_result make_pool(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, hdi_vk_p
         hdi_free(&vk->allocator, pool, sizeof(*pool));
         return result;
     }
+    hdi_vk_name(vk, VK_OBJECT_TYPE_COMMAND_POOL, (uint64_t)(uintptr_t)pool->pool, "command pool");
     pool->next = slot->pools;
     slot->pools = pool;
     *out = pool;
@@ -54,8 +55,9 @@ static hd_result grow_pool(hd_vk *vk, hdi_vk_pool *pool, uint32_t count)
     };
     result = hdi_vk_result(vk, vk->fn.vkAllocateCommandBuffers(vk->device, &info, &pool->buffers[pool->buffer_count]),
                            "vkAllocateCommandBuffers");
-    if (result == HD_OK)
-        pool->buffer_count = count;
+    for (; result == HD_OK && pool->buffer_count < count; pool->buffer_count++)
+        hdi_vk_name(vk, VK_OBJECT_TYPE_COMMAND_BUFFER, (uint64_t)(uintptr_t)pool->buffers[pool->buffer_count],
+                    pool->kind % 2 ? "secondary commands" : "commands");
     return result;
 }
 
@@ -127,7 +129,8 @@ hd_result hdi_vk_events(hd_vk *vk, hdi_vk_slot *slot, uint32_t count)
         VkEventCreateInfo info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
         result = hdi_vk_result(vk, vk->fn.vkCreateEvent(vk->device, &info, NULL, &slot->events[slot->event_count]),
                                "vkCreateEvent");
-        slot->event_count += result == HD_OK;
+        if (result == HD_OK)
+            hdi_vk_name(vk, VK_OBJECT_TYPE_EVENT, (uint64_t)(uintptr_t)slot->events[slot->event_count++], "event");
     }
     return result;
 }

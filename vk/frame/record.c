@@ -55,10 +55,29 @@ static void end_label(const hdi_vk_frame *frame, VkCommandBuffer commands, uint3
         frame->vk->fn.vkCmdEndDebugUtilsLabelEXT(commands);
 }
 
+void hdi_vk_call_pass(hd_recorder *recorder, const char *name, uint32_t queue, hd_record_fn record, void *user)
+{
+    const hd_vk_pass_callbacks *around = &recorder->vk->pass_callbacks;
+    const hd_vk_pass_info info = {.commands = recorder->commands,
+                                  .pass = recorder->host ? recorder->host->pass : recorder->pass,
+                                  .name = name,
+                                  .queue = queue,
+                                  .worker = recorder->worker,
+                                  .part = recorder->part,
+                                  .part_count = recorder->part_count,
+                                  .frame = recorder->frame_index};
+    if (around->before)
+        around->before(&info, around->user);
+    if (record)
+        record(recorder, user);
+    if (around->after)
+        around->after(&info, around->user);
+}
+
 /* One call of a pass's callback. rendering: that it is in, or null. Every pass starts with the whole area as viewport
  * and scissor. */
-static void record_part(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, uint32_t worker, uint32_t part,
-                        uint32_t part_count, const hdi_vk_rendering *rendering)
+static void record_part(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, uint32_t queue, uint32_t worker,
+                        uint32_t part, uint32_t part_count, const hdi_vk_rendering *rendering)
 {
     const hdi_pass_exec *exec = &frame->decl.pass_exec[pass];
     if (rendering) { /* whatever the pass before it left */
@@ -76,8 +95,7 @@ static void record_part(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t 
                             .part = part,
                             .part_count = part_count,
                             .frame_index = frame->vk->frame};
-    if (exec->record)
-        exec->record(&recorder, exec->user);
+    hdi_vk_call_pass(&recorder, exec->name, queue, exec->record, exec->user);
     if (observer)
         observer->pass_end(commands);
 }
@@ -92,7 +110,7 @@ static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint
         hdi_vk_timing_stamp(frame, commands, queue, pass, 0);
     hd_result result = at->next_begin == command ? enter_scope(frame, commands, at) : HD_OK;
     for (uint32_t part = 0; part < part_count && result == HD_OK; part++)
-        record_part(frame, commands, pass, worker, part, part_count, at->left ? at->rendering : NULL);
+        record_part(frame, commands, pass, queue, worker, part, part_count, at->left ? at->rendering : NULL);
     if (at->left && --at->left == 0)
         frame->vk->fn.vkCmdEndRendering(commands);
     if (frame->slot->timed)
@@ -129,7 +147,7 @@ static hd_result record_strand(hdi_vk_frame *frame, hdi_vk_strand *strand, hdi_v
         begin_label(frame, *commands, pass);
         if (stamps && strand->part == 0 && c != scope->command_begin)
             hdi_vk_timing_stamp(frame, *commands, queue, pass, 0);
-        record_part(frame, *commands, pass, worker, strand->part, parts ? parts : 1, rendering);
+        record_part(frame, *commands, pass, queue, worker, strand->part, parts ? parts : 1, rendering);
         if (stamps && (parts == 0 || strand->part + 1 == parts) && c + 1 != scope->command_begin + scope->command_count)
             hdi_vk_timing_stamp(frame, *commands, queue, pass, 1);
         end_label(frame, *commands, pass);

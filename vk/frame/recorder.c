@@ -241,22 +241,36 @@ static const char *view_fault(const hd_recorder *recorder, uint32_t res, const h
     return is_used(recorder, res, &whole) ? NULL : "with a range of which the pass does not declare all";
 }
 
-VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range)
+VkImageView hd_vk_view_as(hd_recorder *recorder, hd_resource resource, const hd_vk_view_desc *desc,
+                          hd_vk_view_info *out)
 {
+    const hd_vk_view_desc plain = {0};
+    if (out)
+        *out = (hd_vk_view_info){0};
     if (!recorder)
         return VK_NULL_HANDLE;
+    if (!desc)
+        desc = &plain;
     hdi_vk_object *object = find(recorder, resource, "hd_vk_view", false);
     if (object && recorder->host)
         mistake(recorder, HD_INVALID_ARGUMENT, "hd_vk_view", HD_NONE, "an image, which host passes have no views of");
     if (!object || recorder->host)
         return hdi_vk_spare_get(recorder->vk)->view;
-    hd_range view;
-    uint32_t res = hd_graph_resource_index(recorder->frame->graph, resource);
-    const char *fault = view_fault(recorder, res, &object->key, range, &view);
-    if (fault) {
-        mistake(recorder, HD_BAD_RANGE, "hd_vk_view", res, fault);
+    const hdi_vk_frame *frame = recorder->frame;
+    uint32_t res = hd_graph_resource_index(frame->graph, resource);
+    hdi_vk_shape shape = {.swizzle = desc->swizzle};
+    const char *fault = view_fault(recorder, res, &object->key, desc->range, &shape.range);
+    bool seen = hdi_vk_see(frame, recorder->pass, res, &object->key, (uint32_t)desc->format, &shape);
+    if (fault || !seen) {
+        mistake(recorder, fault ? HD_BAD_RANGE : HD_INVALID_ARGUMENT, "hd_vk_view", res,
+                fault ? fault : "in a format that no use of the pass has");
         return hdi_vk_spare_get(recorder->vk)->view;
     }
-    return hdi_vk_view_get(recorder->vk, recorder->frame->slot, object, &view, view.aspect,
-                           view_type(&object->key, &view));
+    shape.type = (uint32_t)view_type(&object->key, &shape.range);
+    return hdi_vk_view_get(recorder->vk, frame->slot, object, &shape, frame->decl.res_info[res].name, out);
+}
+
+VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range)
+{
+    return hd_vk_view_as(recorder, resource, &(hd_vk_view_desc){.range = range}, NULL);
 }

@@ -20,6 +20,26 @@ hd_range hdi_vk_use_range(const hdi_vk_frame *frame, uint32_t use)
     return (hd_range){.mip_count = (uint16_t)info->mips, .layer_count = info->layers};
 }
 
+bool hdi_vk_see(const hdi_vk_frame *frame, uint32_t pass, uint32_t res, const hdi_vk_key *key, uint32_t format,
+                hdi_vk_shape *out)
+{
+    const hdi_decl *decl = &frame->decl;
+    const VkImageUsageFlags copies = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    bool found = false;
+    out->format = format;
+    out->usage = 0;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t seen = decl->use_exec[u].format ? decl->use_exec[u].format : key->format;
+        if (decl->use_res[u] != res || (out->format && out->format != seen))
+            continue;
+        found = true;
+        out->format = seen;
+        if (key->flags & VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT) /* not all formats can do what the image is for */
+            out->usage |= decl->access[decl->use_access[u]].image_usage & ~copies;
+    }
+    return found;
+}
+
 static hd_result refuse(const hdi_vk_frame *frame, uint32_t pass, const char *why)
 {
     const char *name = frame->decl.pass_exec[pass].name;
@@ -71,13 +91,11 @@ static hd_result show(const hdi_vk_frame *frame, const hdi_vk_kept *kept, uint32
                 pass, range.mip_count, res, name ? name : "");
     }
     range.mip_count = 1;
-    range.aspect = 0; /* the view shows all that the pass uses */
-    *out = (hdi_vk_viewed){
-        .res = res,
-        .range = range,
-        .aspects = view_aspects(frame, pass, use),
-        .type = range.layer_count > 1 ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_2D,
-    };
+    range.aspect = view_aspects(frame, pass, use); /* the view shows all that the pass uses */
+    *out = (hdi_vk_viewed){.res = res, .shape = {.range = range}};
+    out->shape.type = range.layer_count > 1 ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_2D;
+    uint32_t format = frame->decl.use_exec[use].format;
+    hdi_vk_see(frame, pass, res, key, format ? format : key->format, &out->shape);
     uint32_t width = key->width >> range.mip_base, height = key->height >> range.mip_base;
     *has = (extent){width ? width : 1, height ? height : 1, range.layer_count};
     return HD_OK;
@@ -85,8 +103,7 @@ static hd_result show(const hdi_vk_frame *frame, const hdi_vk_kept *kept, uint32
 
 static bool same_view(const hdi_vk_viewed *a, const hdi_vk_viewed *b)
 {
-    return a->res == b->res && a->type == b->type && a->aspects == b->aspects &&
-           memcmp(&a->range, &b->range, sizeof(a->range)) == 0;
+    return a->res == b->res && memcmp(&a->shape, &b->shape, sizeof(a->shape)) == 0;
 }
 
 /* A use of depth, stencil or both: one or two of the scope's two attachments. */
@@ -196,7 +213,7 @@ static hd_result add_attachment(const hdi_vk_frame *frame, const hdi_vk_kept *ke
     } else {
         infos[color] = info;
         attached->infos[0] = &infos[color];
-        out->colors[color] = (VkFormat)key->format;
+        out->colors[color] = (VkFormat)attached->from.shape.format;
         out->info.colorAttachmentCount++;
     }
     if (out->attached_count && out->samples != (VkSampleCountFlagBits)key->samples)
@@ -324,7 +341,8 @@ static VkImageView find_view(hdi_vk_frame *frame, hdi_vk_viewed *shown)
         if (shown->serials[i] == object->serial)
             return shown->views[i];
     }
-    VkImageView view = hdi_vk_view_get(frame->vk, frame->slot, object, &shown->range, shown->aspects, shown->type);
+    VkImageView view =
+        hdi_vk_view_get(frame->vk, frame->slot, object, &shown->shape, frame->decl.res_info[shown->res].name, NULL);
     if (view != VK_NULL_HANDLE) {
         uint32_t at = shown->next++ % HDI_VK_MAX_FRAMES;
         shown->serials[at] = object->serial;

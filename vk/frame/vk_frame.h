@@ -26,6 +26,8 @@ uint32_t hdi_vk_scope_from(const hdi_vk_frame *frame, uint32_t command);
 /* ---- record.c, rendering.c, barriers.c ---- */
 hd_result hdi_vk_record(hdi_vk_frame *frame);
 void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result);
+/* A record function, which may be null, between the engine's callbacks. queue: of hd_vk. */
+void hdi_vk_call_pass(hd_recorder *recorder, const char *name, uint32_t queue, hd_record_fn record, void *user);
 /* Begins the rendering of a scope. Any worker; each is begun once a frame. */
 hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t scope, VkRenderingFlags flags);
 /* What secondary command buffers inherit of the scope. */
@@ -33,6 +35,10 @@ typedef struct hdi_vk_inherited {
     VkCommandBufferInheritanceInfo info;
     VkCommandBufferInheritanceRenderingInfo rendering;
 } hdi_vk_inherited;
+/* Format and usage of a view of an image of that key, by the uses of a pass; format 0: that of the first. False: none
+ * has that format. */
+bool hdi_vk_see(const hdi_vk_frame *frame, uint32_t pass, uint32_t res, const hdi_vk_key *key, uint32_t format,
+                hdi_vk_shape *out);
 /* Of a use, with explicit counts. */
 hd_range hdi_vk_use_range(const hdi_vk_frame *frame, uint32_t use);
 void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, uint32_t scope, hdi_vk_inherited *out);
@@ -61,7 +67,7 @@ void hdi_vk_drain(hd_vk *vk);
 hd_result hdi_vk_keep_aliases(const hdi_vk_frame *frame);
 
 /* ---- host.c ---- */
-hd_result hdi_vk_make_timeline(hd_vk *vk, VkSemaphore *out);
+hd_result hdi_vk_make_timeline(hd_vk *vk, const char *name, VkSemaphore *out);
 hd_result hdi_vk_host_start(hd_vk *vk);
 void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot);
 /* Waits for a frame that was pushed, all its queues included. */

@@ -1,5 +1,6 @@
 #include "vk_device.h"
 #include "vk_memory.h"
+#include "vk_timing.h"
 
 #include "alloc.h"
 
@@ -23,6 +24,9 @@ static VkResult from_driver(hd_vk *vk, const hd_vk_memory_request *request, hd_v
     }
     if (result != VK_SUCCESS)
         *out = (hd_vk_memory){0};
+    else
+        hdi_vk_name(vk, VK_OBJECT_TYPE_DEVICE_MEMORY, (uint64_t)(uintptr_t)out->memory,
+                    request->mapped ? "mapped heap" : "heap");
     return result;
 }
 

@@ -47,9 +47,11 @@ void hdi_vk_drop_import(hd_vk *vk, uint64_t serial);
 
 /* ---- view.c ---- */
 VkImageAspectFlags hdi_vk_aspects(uint32_t format);
-/* Any worker. VK_NULL_HANDLE: failed; the slot (may be null) notes why. */
-VkImageView hdi_vk_view_get(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_object *object, const hd_range *range,
-                            VkImageAspectFlags aspects, VkImageViewType type);
+/* Any worker. VK_NULL_HANDLE: failed; the slot notes why. name (may be null): where it has to be made. out: may be
+ * null.
+ */
+VkImageView hdi_vk_view_get(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_object *object, const hdi_vk_shape *shape,
+                            const char *name, hd_vk_view_info *out);
 void hdi_vk_free_views(hd_vk *vk, hdi_vk_object *object);
 
 /* ---- spare.c ---- */

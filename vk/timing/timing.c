@@ -121,10 +121,12 @@ static hd_result grow_queries(hd_vk *vk, hdi_vk_slot *slot, uint32_t count)
                                   .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                   .queryCount = capacity};
     VkResult made = vk->fn.vkCreateQueryPool(vk->device, &info, NULL, &slot->queries);
-    if (made == VK_SUCCESS)
+    if (made == VK_SUCCESS) {
         slot->query_capacity = capacity;
-    else
+        hdi_vk_name(vk, VK_OBJECT_TYPE_QUERY_POOL, (uint64_t)(uintptr_t)slot->queries, "times of passes");
+    } else {
         slot->queries = VK_NULL_HANDLE;
+    }
     return hdi_vk_result(vk, made, "vkCreateQueryPool");
 }
 

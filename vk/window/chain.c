@@ -6,6 +6,7 @@
 #include "vk_device.h"
 #include "vk_frame.h"
 #include "vk_memory.h"
+#include "vk_timing.h"
 #include "vk_window.h"
 
 /* VkSwapchainKHR objects. A new one takes over from the old (oldSwapchain), which is retired: frames in flight may
@@ -205,6 +206,8 @@ static hd_result make_semaphore(hd_vk *vk, VkSemaphore *out)
     VkResult result = vk->fn.vkCreateSemaphore(vk->device, &info, NULL, out);
     if (result != VK_SUCCESS)
         *out = VK_NULL_HANDLE;
+    else
+        hdi_vk_name(vk, VK_OBJECT_TYPE_SEMAPHORE, (uint64_t)(uintptr_t)*out, "swapchain");
     return hdi_vk_result(vk, result, "vkCreateSemaphore for a swapchain");
 }
 

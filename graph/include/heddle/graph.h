@@ -230,6 +230,11 @@ typedef struct hd_use {
     hd_resource *next;
     uint32_t resolve_mode; /* VkResolveModeFlagBits, of depth; 0: the first sample. Colors: 0, which averages the
                             * samples and takes the first one of integers */
+    /* VkFormat in which the pass sees an image, in views and attachments. 0: the image's own. Another one has blocks of
+     * texels of as many bytes, and neither is of depth or stencil; the image is then made with
+     * VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT and _EXTENDED_USAGE_BIT (an import was made with the first). A resolve has the
+     * format of its attachment. */
+    uint32_t format;
     const hd_custom_access *custom; /* only with HD_ACCESS_CUSTOM */
 } hd_use;
 

@@ -55,9 +55,64 @@ typedef struct hd_vk_memory_callbacks {
     void *user;
 } hd_vk_memory_callbacks;
 
+/* A VkImageView that heddle makes, from when it is made to right before it is destroyed. */
+typedef struct hd_vk_view_info {
+    VkImageView view;
+    uint64_t serial; /* of this view: from 1 on, never used twice by one hd_vk */
+    uint64_t number; /* what `made` returned; 0 without it */
+    VkImage image;
+    VkImageViewType type;
+    VkFormat format;
+    VkImageUsageFlags usage; /* 0: that of the image. Views of images that are seen in several formats have that of the
+                              * uses in theirs */
+    VkComponentMapping swizzle;
+    VkImageSubresourceRange range;
+} hd_vk_view_info;
+/* For tables of descriptors that outlive frames: a view lives as long as its image does, which is kept while frames
+ * come that use it and for 16 frames more (of imports without a serial: one frame). heddle destroys it when no frame in
+ * flight uses it any more. */
+typedef struct hd_vk_view_callbacks {
+    /* A view was made. The number is kept with it: the engine's index in its table, for hd_vk_view_as to give. name: of
+     * the resource, during the call; never null. By any worker that records and by the thread that executes, under a
+     * lock: it calls nothing of this hd_vk. May be null. */
+    uint64_t (*made)(const hd_vk_view_info *view, const char *name, void *user);
+    /* By a thread that runs a call of the hd_vk, its destroy included. May be null. */
+    void (*dropped)(const hd_vk_view_info *view, void *user);
+    void *user;
+} hd_vk_view_callbacks;
+
+/* A pass, or a part of one, that is recorded. */
+typedef struct hd_vk_pass_info {
+    VkCommandBuffer commands; /* null: a host pass */
+    uint32_t pass;            /* index */
+    const char *name;         /* null: none */
+    uint32_t queue;           /* index in hd_vk_info.queues; queue_count: the host's */
+    uint32_t worker;          /* HD_NONE in a host pass */
+    uint32_t part, part_count;
+    uint64_t frame;
+} hd_vk_pass_info;
+/* Around each call of a pass's record function, inside of its rendering where there is one: for the engine's own
+ * profiler, on the CPU by the two calls' times, on the GPU by what they record. Also for passes without a function. By
+ * the worker that records, host passes by heddle's host thread; several at once. They call nothing of this hd_vk. */
+typedef struct hd_vk_pass_callbacks {
+    void (*before)(const hd_vk_pass_info *pass, void *user); /* either may be null */
+    void (*after)(const hd_vk_pass_info *pass, void *user);
+    void *user;
+} hd_vk_pass_callbacks;
+
+/* Names and labels for debuggers and captures are written where the instance has VK_EXT_debug_utils: heddle enables it
+ * where it makes the instance and the loader has it; an engine that hands its device over enables it or does not.
+ * Named when they are made, which costs nothing in frames that make nothing: images, buffers and views (as the resource
+ * that they are made for first; staging memory "staging"), timeline semaphores ("gfx queue 0", ... "host queue"), the
+ * swapchain's semaphores, command pools and buffers, query pools, events and device memory of heddle's ("heap"). A pass
+ * with a name has it as a label around its commands, in each recording (of split passes around each part): two calls a
+ * pass. */
+
 typedef struct hd_vk_desc {
     hd_allocator allocator;
     hd_vk_memory_callbacks memory; /* null: vkAllocateMemory */
+    hd_vk_view_callbacks views;
+    hd_vk_pass_callbacks passes;
     hd_log log;
     hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned */
     uint32_t frames_in_flight; /* 0: 2; at most 4 */
@@ -84,14 +139,14 @@ typedef struct hd_vk_desc {
 
     /* Make: with device null, heddle makes instance, device and queues. */
     const char *application;
-    uint32_t device_index;             /* in vkEnumeratePhysicalDevices order */
+    uint32_t device_index;            /* in vkEnumeratePhysicalDevices order */
     const hd_queue_kind *queue_kinds; /* wanted queues; folded onto what the device has. null: gfx, compute, transfer */
     uint32_t queue_kind_count;
     const char *const *instance_extensions;
     uint32_t instance_extension_count;
     const char *const *device_extensions;
     uint32_t device_extension_count;
-    const VkPhysicalDeviceFeatures *features; /* beyond what heddle needs; null: none */
+    const VkPhysicalDeviceFeatures *features;           /* beyond what heddle needs; null: none */
     const VkPhysicalDeviceVulkan11Features *features11; /* likewise; their pNext is ignored */
     const VkPhysicalDeviceVulkan12Features *features12;
     const VkPhysicalDeviceVulkan13Features *features13;
@@ -280,9 +335,18 @@ hd_result hd_vk_rendering_of(const hd_graph *graph, hd_pass pass, hd_vk_renderin
 VkImage hd_vk_image(hd_recorder *recorder, hd_resource resource);
 VkBuffer hd_vk_buffer(hd_recorder *recorder, hd_resource resource);
 /* range null: what the pass's uses of the image span; counts of 0: up to the end. The view has the type that fits: 2D,
- * or 2D array for more than one layer, 3D, cube for cube-compatible images over six layers. Cached; depth-stencil
- * formats give the depth aspect unless the range names the other. */
+ * or 2D array for more than one layer, 3D, cube for cube-compatible images over six layers, and the format of the
+ * pass's first use of the image (hd_use.format). Cached; depth-stencil formats give the depth aspect unless the range
+ * names the other. */
 VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range);
+typedef struct hd_vk_view_desc {
+    const hd_range *range;      /* as above */
+    VkFormat format;            /* one that a use of the pass has; UNDEFINED (0): as above */
+    VkComponentMapping swizzle; /* all 0: none */
+} hd_vk_view_desc;
+/* The same as desc (null: all zero) says. out (may be null) gets what is known of the view; zeros after a mistake. */
+VkImageView hd_vk_view_as(hd_recorder *recorder, hd_resource resource, const hd_vk_view_desc *desc,
+                          hd_vk_view_info *out);
 /* In a host pass: the memory of a buffer that it declares. Coherent. Null otherwise, which is a mistake as above. */
 void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
 
