@@ -172,8 +172,10 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
     uint64_t bytes = desc->bytes;
     uint32_t usage = desc->usage, sharing = (uint32_t)desc->sharing;
     const char *name = desc->name;
-    if (HDI_UNLIKELY(bytes - 1 >= MAX_BUFFER_BYTES))
+    if (HDI_UNLIKELY(bytes - 1 >= MAX_BUFFER_BYTES) && (bytes || !desc->token))
         return bad_resource(graph, HD_BAD_DESC, name, "bytes is 0 or more than any device has");
+    if (HDI_UNLIKELY(bytes && desc->token))
+        return bad_resource(graph, HD_BAD_DESC, name, "a token has no bytes");
     if (HDI_UNLIKELY(sharing > HD_SHARING_CONCURRENT))
         return bad_sharing(graph, name);
     graph->res_info[graph->res_count] =
@@ -250,6 +252,8 @@ hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc)
                             flags & HDI_RES_HISTORY ? "it would be of a history" : "it would be of an import");
     if (flags & HDI_RES_HAS_HISTORY)
         return bad_resource(graph, HD_SECOND_HISTORY, name, "the second");
+    if (flags & HDI_RES_BUFFER && graph->res_info[base].bytes == 0)
+        return bad_resource(graph, HD_HISTORY_OF_HISTORY, name, "it would be of a token");
     if ((uint32_t)desc->skipped > HD_SKIPPED_RESTART)
         return bad_resource(graph, HD_INVALID_ARGUMENT, name, "skipped is no hd_skipped");
     graph->res_info[own] = graph->res_info[base];

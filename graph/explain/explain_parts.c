@@ -411,6 +411,8 @@ static uint32_t placing_of(const hdi_explain *x, const hd_plan_resource *r)
         return HD_PLACING_PERSISTENT;
     if (hdi_explain_tenant(x, r->id, HDI_NONE) != HDI_NONE)
         return HD_PLACING_TAKES_OVER;
+    if (hdi_is_token(x->decl, r->id))
+        return HD_PLACING_NONE;
     return r->heap != HD_NONE && x->view.heaps[r->heap].flags & HD_HEAP_HOST ? HD_PLACING_HOST : HD_PLACING_FIRST;
 }
 

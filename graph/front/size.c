@@ -85,7 +85,7 @@ static HDI_APART hd_result find_odd_need(const work *w, uint32_t res)
         flags |= decl->res_flags[pair] & HDI_RES_HOST;
         w->out->res_persistent[res] = 1;
     }
-    if (!used || flags & HDI_RES_EXTERNAL)
+    if (!used || flags & HDI_RES_EXTERNAL || hdi_is_token(decl, res))
         w->out->need[res] = (hd_memory_need){0};
     else if (w->desc->size)
         return ask(decl, w->desc, res, &w->out->need[res]);

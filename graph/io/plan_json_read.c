@@ -177,7 +177,10 @@ static bool read_resource(reader *r, const json_t *item, hd_plan_resource *out)
     bool external = (flags & HDI_RES_EXTERNAL) != 0;
     if (is_true(json_object_get(item, "external")) != external)
         return hdi_json_fail(&r->json, "resource %u is %sexternal in the graph", out->id, external ? "" : "not ");
-    if (!external && (!index_below(r, item, "heap", r->counts.heap_count, &out->heap) ||
+    bool token = hdi_is_token(&r->decl, out->id);
+    if (is_true(json_object_get(item, "token")) != token)
+        return hdi_json_fail(&r->json, "resource %u is %stoken in the graph", out->id, token ? "a " : "no ");
+    if (!external && !token && (!index_below(r, item, "heap", r->counts.heap_count, &out->heap) ||
                       !member(r, item, "offset", INT64_MAX, &out->offset) ||
                       !member(r, item, "bytes", INT64_MAX, &out->bytes)))
         return false;

@@ -40,6 +40,8 @@ static void write_resource(const hd_plan_resource *r, const hd_why *why, FILE *f
     fprintf(f, "{\"id\": %" PRIu32, r->id);
     if (r->flags & HD_PLAN_EXTERNAL)
         fputs(", \"external\": true", f);
+    else if (r->heap == HD_NONE)
+        fputs(", \"token\": true", f);
     else
         fprintf(f, ", \"heap\": %" PRIu32 ", \"offset\": %" PRIu64 ", \"bytes\": %" PRIu64, r->heap, r->offset,
                 r->bytes);

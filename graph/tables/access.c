@@ -112,6 +112,11 @@ const uint8_t hdi_access_twins[HDI_ACCESS_TWINS] = {
 
 /* ---- accesses that a use brings itself ---- */
 
+const hd_custom_access hd_token_signal = {
+    .stages = HDI_STAGE_ALL_COMMANDS, .access = HDI_ACCESS_MEMORY_WRITE, .writes = true};
+const hd_custom_access hd_token_wait = {
+    .stages = HDI_STAGE_ALL_COMMANDS, .access = HDI_ACCESS_MEMORY_READ | HDI_ACCESS_MEMORY_WRITE, .reads = true};
+
 /* Bits of VkPipelineStageFlags2 (Vulkan 1.3, "Supported pipeline stage flags"): what queues of each kind can run. */
 #define STAGES_TOP_BOTTOM UINT64_C(0x2001)
 #define STAGES_OF_TRANSFER (HDI_STAGE_ALL_COMMANDS | UINT64_C(0x1000) | TRANSFER_STAGES)

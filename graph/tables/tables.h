@@ -195,6 +195,12 @@ typedef struct hdi_decl {
     const uint32_t *late_use, *late_end;
 } hdi_decl;
 
+/* A buffer without bytes: it has no memory, and only orders. */
+static inline bool hdi_is_token(const hdi_decl *decl, uint32_t res)
+{
+    return decl->res_flags[res] & HDI_RES_BUFFER && decl->res_info[res].bytes == 0;
+}
+
 /* What was declared, and what the uses imply. */
 static inline uint32_t hdi_res_usage(const hdi_decl *decl, uint32_t res)
 {

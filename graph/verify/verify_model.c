@@ -45,7 +45,7 @@ static void cut_all(hdi_verify *v, cut_list *list)
         const hdi_res_info *info = &v->d.res_info[r];
         bool buffer = v->d.res_flags[r] & HDI_RES_BUFFER;
         cut_at(v, list, r * 2, 0);
-        cut_at(v, list, r * 2, buffer ? info->bytes : at_least_one(info->mips));
+        cut_at(v, list, r * 2, buffer ? info->bytes + (info->bytes == 0) : at_least_one(info->mips)); /* a token */
         cut_at(v, list, r * 2 + 1, 0);
         cut_at(v, list, r * 2 + 1, buffer ? 1 : at_least_one(info->layers));
     }

@@ -108,7 +108,7 @@ hd_result hdi_verify_placement(hdi_verify *v)
         memory[h] = HDI_NONE;
     for (uint32_t i = 0; i < n; i++) {
         const hd_plan_resource *r = &v->p.resources[i];
-        bool external = v->d.res_flags[r->id] & HDI_RES_EXTERNAL;
+        bool external = v->d.res_flags[r->id] & HDI_RES_EXTERNAL || hdi_is_token(&v->d, r->id);
         check_pair(v, r);
         if (external != (r->heap == HDI_NONE) || (!external && r->heap >= heaps)) {
             hdi_verify_fail(v, HD_RULE_PLACEMENT, "placement: resource %u '%s' has the wrong heap", r->id,

@@ -11,6 +11,7 @@
 #include "test_vk_random.c"
 #include "test_vk_attach.c"
 #include "test_vk_version.c"
+#include "test_vk_token.c"
 
 #include "vk_busy.h"
 

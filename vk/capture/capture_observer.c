@@ -43,6 +43,8 @@ static uint32_t layout_of(const hdi_decl *decl, uint32_t pass, uint32_t use)
 static const hdi_cap_object *object_locked(const hdi_vk_frame *frame, uint32_t res)
 {
     const hdi_vk_object *bound = frame->bound[res];
+    if (!bound->image && !bound->buffer) /* a token */
+        return NULL;
     hdi_cap_kind kind = bound->image ? HDI_CAP_IMAGE : HDI_CAP_BUFFER;
     uint64_t handle = bound->image ? HDI_CAP_HANDLE(bound->image) : HDI_CAP_HANDLE(bound->buffer);
     hdi_cap_object *object = hdi_cap_resource_locked(kind, handle);

@@ -182,7 +182,7 @@ static void note_resources(const hdi_vk_frame *frame, hdi_vk_kept *kept)
     for (uint32_t i = 0; i < plan->resource_count; i++) {
         uint32_t flags = frame->decl.res_flags[plan->resources[i].id];
         kept->keys[i] = key_in_plan(frame, &plan->resources[i]);
-        kept->import_count += (flags & HDI_RES_EXTERNAL) != 0;
+        kept->import_count += flags & HDI_RES_EXTERNAL || hdi_is_token(&frame->decl, plan->resources[i].id);
         if (!(flags & HDI_KEEPS_STATE) && plan->resources[i].heap < plan->heap_count)
             kept->heap_used[plan->resources[i].heap] = 1;
     }

@@ -109,12 +109,14 @@ static hdi_vk_object *find(const hd_recorder *recorder, hd_resource resource, co
         else if (!object)
             mistake(recorder, HD_INVALID_ARGUMENT, call, index, "which the pass does not declare");
     }
-    if (!object || (object->buffer != VK_NULL_HANDLE) == buffer)
+    bool token = object && !object->buffer && !object->image;
+    if (!object || (!token && (object->buffer != VK_NULL_HANDLE) == buffer))
         return object;
     mistake(recorder, HD_INVALID_ARGUMENT, call, index,
-            recorder->host ? buffer ? "an image" : "a buffer"
-            : buffer       ? "which is an image"
-                           : "which is a buffer");
+            token            ? "a token, which has no memory"
+            : recorder->host ? buffer ? "an image" : "a buffer"
+            : buffer         ? "which is an image"
+                             : "which is a buffer");
     return NULL;
 }
 

@@ -218,7 +218,7 @@ static hd_result join_placed(joining *j)
         uint32_t *guess = &hdi_vk_guess_of(j->vk, index)->span;
         if (object->heap)
             result = join_bytes(j, index, object->heap, object->offset, object->bytes, guess);
-        else if (!(frame->decl.res_flags[plan->id] & HDI_RES_EXTERNAL))
+        else if (plan->heap != HD_NONE)
             result = join_bytes(j, index, frame->heaps[plan->heap], object->offset, plan->bytes, guess);
     }
     return result;
@@ -435,7 +435,7 @@ static hd_result catch_up(hd_vk *vk, uint32_t age)
         const hdi_vk_object *object = steady->turns[2 * index + (j.number - steady->frame) % 2];
         if (object)
             result = join_bytes(&j, index, object->heap, object->offset, object->bytes, &guess);
-        else if (!(kept->decl.res_flags[resource->id] & HDI_RES_EXTERNAL))
+        else if (resource->heap != HD_NONE)
             result = join_bytes(&j, index, steady->heaps[copy + resource->heap], steady->offsets[index],
                                 resource->bytes, &guess);
     }

@@ -504,7 +504,7 @@ static hd_result know_alignments(hdi_vk_frame *frame)
     for (uint32_t i = 0; i < frame->plan.resource_count && result == HD_OK; i++) {
         hd_resource_info info;
         hd_memory_need need;
-        if (frame->decl.res_flags[frame->plan.resources[i].id] & HDI_RES_EXTERNAL)
+        if (frame->plan.resources[i].heap == HD_NONE)
             continue;
         hdi_resource_info(&frame->decl, frame->plan.resources[i].id, &info);
         result = hdi_vk_size_of(&info, &need, vk);

@@ -299,10 +299,11 @@ static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_imp
 
 static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
 {
-    const hdi_res_import *from = &frame->decl.res_import[plan->id];
+    const bool token = hdi_is_token(&frame->decl, plan->id); /* no object stands behind it */
+    const hdi_res_import none = {0}, *from = token ? &none : &frame->decl.res_import[plan->id];
     const char *name = frame->decl.res_info[plan->id].name;
     bool buffer = frame->decl.res_flags[plan->id] & HDI_RES_BUFFER;
-    if (!from->native)
+    if (!from->native && !token)
         return hdi_vk_fail(frame->vk, HD_INVALID_ARGUMENT, HD_NONE, plan->id,
                            "resource %u '%s' is imported without a %s and cannot be executed", plan->id,
                            name ? name : "", buffer ? "VkBuffer" : "VkImage");
@@ -328,7 +329,7 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
     hdi_vk_object **guess = &hdi_vk_guess_of(frame->vk, (uint32_t)(plan - frame->plan.resources))->object;
     if (flags & HDI_KEEPS_STATE)
         *guess = NULL; /* they change from frame to frame */
-    if (flags & HDI_RES_EXTERNAL)
+    if (flags & HDI_RES_EXTERNAL || hdi_is_token(&frame->decl, plan->id))
         return bind_import(frame, plan);
     if (flags & HDI_KEEPS_STATE)
         return HD_OK; /* bound before */

@@ -87,6 +87,18 @@ typedef struct hd_buffer_desc {
     uint64_t bytes;
     uint32_t usage; /* VkBufferUsageFlags beyond those that the uses imply */
     hd_sharing sharing;
+    /* An order token: a buffer without memory, of which bytes is 0. Its uses are those of any buffer, as a whole, and
+     * order passes in the same way, culling included: a pass that a kept one waits for is kept. The access says which
+     * commands of a pass: hd_token_signal and hd_token_wait stand for all of a GPU pass, HD_HOST_WRITE and HD_HOST_READ
+     * for a host pass. What the one that writes the token did in those stages, to whatever memory, is finished and
+     * visible to those of the one that reads it. It has no native handle, no history, and nothing of it is left for the
+     * next frame.
+     *
+     *     hd_resource done = hd_graph_buffer(g, &(hd_buffer_desc){.name = "particles done", .token = true});
+     *     first:  .uses = HD_USES({done, HD_ACCESS_CUSTOM, .custom = &hd_token_signal})
+     *     behind: .uses = HD_USES({done, HD_ACCESS_CUSTOM, .custom = &hd_token_wait})
+     */
+    bool token;
 } hd_buffer_desc;
 
 /* A resource from outside: it keeps its content after the frame. The frame relies on it that all earlier work on the
@@ -209,6 +221,8 @@ typedef struct hd_custom_access {
     uint32_t usage;  /* VkImageUsageFlags or VkBufferUsageFlags that it needs */
     bool reads, writes;
 } hd_custom_access;
+
+extern const hd_custom_access hd_token_signal, hd_token_wait; /* of order tokens: hd_buffer_desc.token */
 
 typedef struct hd_use {
     hd_resource resource;
