@@ -294,10 +294,17 @@ hd_result hd_vk_times_get(const hd_vk *vk, uint32_t back, hd_vk_times *out);
  * HD_OUT_OF_MEMORY. */
 hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
 
-/* ---- inside a record callback; any worker ----
+/* Writes what a bug report needs to know of a frame into a folder: frame.fgt (what graph declares), plan.json, plan.html
+ * (the page; where heddle has it), trace.json (where frames are timed), device.json (device, driver, queues, memory,
+ * last error). graph holds the declaration, plan was compiled from it; null: the plan that hd_vk_frame takes. For a key
+ * or an option of an application, between frames: takes some 10 ms, and waits for nothing.
  *
- * Where VK_EXT_debug_utils is enabled for the instance, what a pass with a name records stands in a label of that name,
- * and Vulkan's objects have the names of the resources that they are made for. */
+ * folder must not exist, or be empty; the folder that it stands in exists. It appears when all files are whole, and
+ * after an error nothing is left. HD_OK; HD_IO: hd_vk_error_get says which file and why; HD_OUT_OF_MEMORY; what
+ * hd_vk_compile gives, and hd_graph_write_fgt. */
+hd_result hd_vk_report_frame(hd_vk *vk, hd_graph *graph, const hd_plan *plan, const char *folder);
+
+/* ---- inside a record callback; any worker ---- */
 
 /* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and
  * scissor set to the whole render area (unless the pass has no_rendering). An attachment is one level, the first of its
