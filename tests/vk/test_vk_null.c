@@ -164,9 +164,9 @@ static void call_frames(world *w)
     REFUSES(hd_vk_sync_import, NULL, g, w->image, &(hd_vk_sync){0});
     REFUSES(hd_vk_sync_import, vk, NULL, w->image, &(hd_vk_sync){0});
     REFUSES(hd_vk_sync_import, vk, g, w->image, NULL);
-    REFUSES(hd_vk_report_frame, NULL, g, plan, "none");
-    REFUSES(hd_vk_report_frame, vk, NULL, plan, "none");
-    REFUSES(hd_vk_report_frame, vk, g, plan, NULL);
+    REFUSES(hd_vk_report_frame, NULL, g, NULL, "none");
+    REFUSES(hd_vk_report_frame, vk, NULL, NULL, "none");
+    REFUSES(hd_vk_report_frame, vk, g, NULL, NULL);
     REFUSES(hd_vk_wait, NULL);
     BEARS(hd_vk_trim, NULL);
 }

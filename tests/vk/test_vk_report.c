@@ -67,8 +67,14 @@ Test(vk_report, of_a_frame)
     free(text);
     text = read_file("report/plan.json", &bytes);
     cr_assert_eq(hd_plan_read_json(graph, text, bytes, NULL, &plan, error, sizeof(error)), HD_OK, "%s", error);
-    hd_verify_desc desc = {.size = hd_vk_size, .size_user = s.f.vk};
-    cr_expect_eq(hd_plan_verify(graph, plan, &desc), HD_OK);
+    const hd_compile_desc *with = hd_graph_fgt_desc(graph);
+    cr_expect_eq(hd_plan_verify(graph, plan, &(hd_verify_desc){.size = with->size, .size_user = with->size_user}),
+                 HD_OK);
+    const hd_plan *again;
+    size_t sizes[2];
+    cr_assert_eq(hd_graph_compile(graph, with, &again), HD_OK);
+    const void *datas[2] = {hd_plan_data(plan, &sizes[0]), hd_plan_data(again, &sizes[1])};
+    cr_expect(sizes[0] == sizes[1] && memcmp(datas[0], datas[1], sizes[0]) == 0, "it compiles to the same plan");
     hd_plan_free(plan, NULL);
     hd_graph_destroy(graph);
     free(text);

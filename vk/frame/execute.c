@@ -128,9 +128,8 @@ hd_result hd_vk_size(const hd_resource_info *info, hd_memory_need *need, void *v
     return info && need && vk ? hdi_vk_size_of(info, need, vk) : HD_INVALID_ARGUMENT;
 }
 
-static hd_result compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
+hd_compile_desc hdi_vk_complete_desc(hd_vk *vk, const hd_compile_desc *desc, hd_queue_desc *queues)
 {
-    hd_queue_desc queues[HD_MAX_QUEUES];
     hd_compile_desc mine = desc ? *desc : (hd_compile_desc){0};
     if (!mine.queues) {
         for (uint32_t q = 0; q < vk->queue_count; q++)
@@ -146,6 +145,13 @@ static hd_result compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc
     }
     if (!mine.jobs)
         mine.jobs = vk->jobs;
+    return mine;
+}
+
+static hd_result compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
+{
+    hd_queue_desc queues[HD_MAX_QUEUES];
+    const hd_compile_desc mine = hdi_vk_complete_desc(vk, desc, queues);
     uint64_t start = hdi_clock_ns();
     hd_result result = hd_graph_compile(graph, &mine, out);
     if (result == HD_UNSUPPORTED && mine.size == hdi_vk_size_of)

@@ -46,6 +46,10 @@ void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, uint32_t scope, hdi_vk_
 void hdi_vk_patch_barriers(hdi_vk_frame *frame);
 void hdi_vk_record_barriers(const hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_command *command);
 
+/* ---- execute.c ---- */
+/* What hd_vk_compile makes of its desc (may be null); queues: room for HD_MAX_QUEUES. */
+hd_compile_desc hdi_vk_complete_desc(hd_vk *vk, const hd_compile_desc *desc, hd_queue_desc *queues);
+
 /* ---- submit.c ---- */
 /* The histories' clears are submitted, so the timelines' values are known. */
 void hdi_vk_find_ends(hdi_vk_frame *frame);

@@ -1,4 +1,5 @@
 #include "vk_device.h"
+#include "vk_frame.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,13 +14,16 @@
 
 typedef struct report {
     hd_vk *vk;
-    hd_graph *graph;
+    const hd_graph *graph;
     const hd_plan *plan;
+    const hd_compile_desc *desc;
 } report;
 
 static hd_result write_frame(const report *r, FILE *stream)
 {
-    return hd_graph_write_fgt(r->graph, stream);
+    hd_queue_desc queues[HD_MAX_QUEUES];
+    const hd_compile_desc desc = hdi_vk_complete_desc(r->vk, r->desc, queues);
+    return hd_graph_write_fgt_with(r->graph, &desc, stream);
 }
 
 static hd_result write_plan(const report *r, FILE *stream)
@@ -150,15 +154,13 @@ static hd_result write_all(const report *r, const char *folder)
     return result;
 }
 
-hd_result hd_vk_report_frame(hd_vk *vk, hd_graph *graph, const hd_plan *plan, const char *folder)
+hd_result hd_vk_report_frame(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const char *folder)
 {
     if (!vk || !graph || !folder || !*folder)
         return HD_INVALID_ARGUMENT;
-    if (!plan) {
-        hd_result result = hd_vk_compile(vk, graph, NULL, &plan);
-        if (result != HD_OK)
-            return result;
-    }
-    hd_result result = hdi_vk_enter(vk, "hd_vk_report_frame");
-    return result == HD_OK ? hdi_vk_leave(vk, write_all(&(report){vk, graph, plan}, folder), NULL) : result;
+    const hd_plan *plan;
+    hd_result result = hd_vk_compile(vk, graph, desc, &plan);
+    if (result == HD_OK)
+        result = hdi_vk_enter(vk, "hd_vk_report_frame");
+    return result == HD_OK ? hdi_vk_leave(vk, write_all(&(report){vk, graph, plan, desc}, folder), NULL) : result;
 }

@@ -294,15 +294,16 @@ hd_result hd_vk_times_get(const hd_vk *vk, uint32_t back, hd_vk_times *out);
  * HD_OUT_OF_MEMORY. */
 hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
 
-/* Writes what a bug report needs to know of a frame into a folder: frame.fgt (what graph declares), plan.json, plan.html
- * (the page; where heddle has it), trace.json (where frames are timed), device.json (device, driver, queues, memory,
- * last error). graph holds the declaration, plan was compiled from it; null: the plan that hd_vk_frame takes. For a key
- * or an option of an application, between frames: takes some 10 ms, and waits for nothing.
+/* Writes what a bug report needs to know of a frame into a folder: frame.fgt (what graph declares, queues, options and
+ * sizes), plan.json, plan.html (the page; where heddle has it), trace.json (where frames are timed), device.json
+ * (device, driver, queues, memory, last error). The plan is the one that hd_vk_compile gives for desc (null: as
+ * hd_vk_frame), which ends the life of an earlier one that it does not find. For a key or an option of an application,
+ * between frames: takes some 10 ms, and waits for nothing.
  *
  * folder must not exist, or be empty; the folder that it stands in exists. It appears when all files are whole, and
  * after an error nothing is left. HD_OK; HD_IO: hd_vk_error_get says which file and why; HD_OUT_OF_MEMORY; what
- * hd_vk_compile gives, and hd_graph_write_fgt. */
-hd_result hd_vk_report_frame(hd_vk *vk, hd_graph *graph, const hd_plan *plan, const char *folder);
+ * hd_vk_compile gives. */
+hd_result hd_vk_report_frame(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const char *folder);
 
 /* ---- inside a record callback; any worker ---- */
 
