@@ -178,6 +178,8 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
         return bad_resource(graph, HD_BAD_DESC, name, "a token has no bytes");
     if (HDI_UNLIKELY(sharing > HD_SHARING_CONCURRENT))
         return bad_sharing(graph, name);
+    if (HDI_UNLIKELY(bytes == 0))
+        sharing = HD_SHARING_AUTO; /* nobody owns a token */
     graph->res_info[graph->res_count] =
         (hdi_res_info){.name = name, .bytes = bytes, .usage = usage, .sharing = sharing};
     return add_resource(graph, HDI_RES_BUFFER | sharing_flag(sharing));

@@ -37,7 +37,8 @@ void hdi_describe_resource(const hdi_decl *decl, uint32_t res, hdi_resource_desc
         out->import.final_layout = i->final_layout;
     } else if (flags & HDI_RES_BUFFER) {
         out->kind = HDI_DESCRIBED_BUFFER;
-        out->buffer = (hd_buffer_desc){.name = i->name, .bytes = i->bytes, .usage = i->usage, .sharing = sharing};
+        out->buffer = (hd_buffer_desc){
+            .name = i->name, .bytes = i->bytes, .usage = i->usage, .sharing = sharing, .token = i->bytes == 0};
     } else {
         out->kind = HDI_DESCRIBED_IMAGE;
         out->image = (hd_image_desc){.name = i->name,
@@ -115,6 +116,7 @@ void hdi_describe_use(const hdi_decl *decl, uint32_t use, hdi_use_desc *out)
     out->use.access = access_of(row);
     out->use.clear = hdi_use_clear(decl, use);
     out->use.load = (hd_load)decl->use_exec[use].load;
+    out->use.format = decl->use_exec[use].format;
     if (decl->use_range[use] != HDI_NONE)
         out->use.range = decl->range[decl->use_range[use]];
     if (out->use.access == HD_RESOLVE_WRITE) {

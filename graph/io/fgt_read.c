@@ -137,7 +137,7 @@ static bool read_buffer(reader *r)
         !hdi_fgt_number(t, &t->fields[2], UINT64_MAX, "bytes", &bytes) ||
         !hdi_fgt_read_words(t, 3, external ? &hdi_fgt_of_external_buffer : &hdi_fgt_of_buffer, &words))
         return false;
-    if (bytes == 0)
+    if (bytes == 0 && external)
         return hdi_fgt_fail(t, HD_BAD_DESC, "bytes of resource %u must be at least 1", r->resource_count);
     const hd_sharing sharing = (hd_sharing)words.sharing;
     if (external)
@@ -150,7 +150,9 @@ static bool read_buffer(reader *r)
     return add_resource(
         r,
         hd_graph_buffer(
-            r->graph, &(hd_buffer_desc){.name = words.name, .bytes = bytes, .usage = words.usage, .sharing = sharing}),
+            r->graph,
+            &(hd_buffer_desc){
+                .name = words.name, .bytes = bytes, .usage = words.usage, .sharing = sharing, .token = bytes == 0}),
         true);
 }
 
@@ -297,6 +299,7 @@ static bool read_use(reader *r)
     use->use.load = (hd_load)words.load;
     use->use.clear = words.clear;
     use->use.resolve_mode = words.mode;
+    use->use.format = words.format;
     use->resolve_of = words.of;
     use->before = words.before;
     use->custom = (hd_custom_access){.stages = words.stages,

@@ -146,7 +146,7 @@ static void write_needs(const hdi_decl *decl, const hd_compile_desc *desc, FILE 
     for (uint32_t r = 0; r < decl->res_count; r++) {
         hd_resource_info info;
         hd_memory_need need = {0};
-        if (decl->res_flags[r] & HDI_RES_EXTERNAL)
+        if (decl->res_flags[r] & HDI_RES_EXTERNAL || hdi_is_token(decl, r))
             continue;
         hdi_resource_info(decl, r, &info);
         if (desc->size(&info, &need, desc->size_user) == HD_OK) /* else compile says why, if it is used at all */

@@ -55,8 +55,9 @@ static const hdi_fgt_use no_use = {.of = HD_NONE, .before = HD_NONE};
 #define START                                                                                                          \
     {FIELD(use, load, HDI_FGT_CHOICE, "load"), .choice = {NULL, "dont_care"}},                                         \
     {FIELD(use, clear, HDI_FGT_CLEAR, "clear")}
+#define SEEN {FIELD(use, format, HDI_FGT_VULKAN, "format"), .vulkan = HDI_WORDS_FORMAT}
 #define BEFORE {FIELD(use, before, HDI_FGT_NUMBER, "before")}
-WORDS(use, "a use", no_use, ASPECT, START, BEFORE);
+WORDS(use, "a use", no_use, ASPECT, START, SEEN, BEFORE);
 WORDS(use_buffer, "a use of a buffer", no_use, START, BEFORE);
 #define CUSTOM                                                                                                         \
     {FIELD(use, stages, HDI_FGT_VULKAN_LONG, "stages"), .vulkan = HDI_WORDS_STAGES},                                   \
@@ -65,10 +66,10 @@ WORDS(use_buffer, "a use of a buffer", no_use, START, BEFORE);
 #define USAGE(words) {FIELD(use, usage, HDI_FGT_VULKAN, "usage"), .vulkan = (words)}
 WORDS(custom, "a custom use", no_use, CUSTOM,
       {FIELD(use, layout, HDI_FGT_VULKAN, "layout"), .vulkan = HDI_WORDS_LAYOUT},
-      USAGE(HDI_WORDS_IMAGE_USAGE), ASPECT, START, BEFORE);
+      USAGE(HDI_WORDS_IMAGE_USAGE), ASPECT, START, SEEN, BEFORE);
 WORDS(custom_buffer, "a custom use of a buffer", no_use, CUSTOM, USAGE(HDI_WORDS_BUFFER_USAGE), START, BEFORE);
 WORDS(resolve, "a resolve", no_use, {FIELD(use, of, HDI_FGT_NUMBER, "of")},
-      {FIELD(use, mode, HDI_FGT_VULKAN, "mode"), .vulkan = HDI_WORDS_RESOLVE_MODE}, ASPECT, START);
+      {FIELD(use, mode, HDI_FGT_VULKAN, "mode"), .vulkan = HDI_WORDS_RESOLVE_MODE}, ASPECT, START, SEEN);
 
 static const hdi_fgt_option no_option;
 WORDS(option, "an option", no_option,

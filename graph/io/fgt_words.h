@@ -44,7 +44,7 @@ typedef struct hdi_fgt_pass {
 } hdi_fgt_pass;
 
 typedef struct hdi_fgt_use {
-    uint32_t aspect, load, of, mode, before, layout, usage, does;
+    uint32_t aspect, load, of, mode, before, layout, usage, does, format;
     uint64_t stages, access;
     hd_clear clear;
 } hdi_fgt_use;

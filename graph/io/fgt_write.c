@@ -111,6 +111,7 @@ static void write_use(const hdi_decl *decl, uint32_t pass, uint32_t use, FILE *s
                                .does = (d.custom.reads ? HDI_FGT_READS : 0u) | (d.custom.writes ? HDI_FGT_WRITES : 0u),
                                .stages = d.custom.stages,
                                .access = d.custom.access,
+                               .format = d.use.format,
                                .clear = d.use.clear};
     hdi_fgt_write_words(d.use.access == HD_RESOLVE_WRITE ? &hdi_fgt_of_resolve
                         : custom                         ? is_buffer ? &hdi_fgt_of_custom_buffer : &hdi_fgt_of_custom

@@ -56,6 +56,8 @@ static hd_result check_abilities(run *r)
     for (uint32_t i = 0; i < decl->res_count; i++) {
         const hdi_res_info *info = &decl->res_info[i];
         uint32_t f = 0;
+        if (hdi_is_token(decl, i))
+            return run_fail(r, HD_UNSUPPORTED, "buffer %u is an order token: run has no model of it", i);
         if (decl->res_flags[i] & HDI_RES_BUFFER)
             continue;
         if (info->samples > 1 || info->depth > 1)
@@ -72,6 +74,11 @@ static hd_result check_abilities(run *r)
         if (hdi_access_of(decl->use_access[u]) >= HD_ACCESS_COUNT)
             return run_fail(r, HD_UNSUPPORTED, "pass %u has a %s: run executes the named accesses", decl->use_pass[u],
                             hdi_access_of(decl->use_access[u]) == HD_ACCESS_CUSTOM ? "custom access" : "resolve");
+    }
+    for (uint32_t u = 0; u < decl->use_count; u++) {
+        if (decl->use_exec[u].format)
+            return run_fail(r, HD_UNSUPPORTED, "pass %u sees an image in another format: run has no programs for it",
+                            decl->use_pass[u]);
     }
     if (decl->late_count)
         return run_fail(r, HD_UNSUPPORTED, "pass %u reads a version that an earlier pass ended: run has no model of it",

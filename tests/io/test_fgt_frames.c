@@ -150,7 +150,8 @@ static const char *const words[] = {
     "final=",  "sharing=",       "serial=",         "skipped=", "key=",   "root",           "cost=",
     "on=",     "rendering=own",  "splits=",         "aspect=",  "load=",  "clear=",         "before=",
     "stages=", "access=",        "layout=",         "does=",    "of=",    "queue ",         "option ",
-    "order=",  "memory_budget=", "packing_effort=", "handoff=", "need ",  "merge_rendering"};
+    "order=",  "memory_budget=", "packing_effort=", "handoff=", "need ",  "merge_rendering",
+    "format="};
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 static bool seen[WORDS];
 

@@ -67,7 +67,7 @@ static uint64_t *cuts_of(const hdt_cells *c, const hd_plan_view *p, uint32_t r, 
 {
     uint64_t *cut = hdt_zeroed(((size_t)c->d.use_count + (p ? p->barrier_count : 0) + 1) * 2, sizeof(*cut));
     uint32_t n = 1;
-    cut[n++] = c->d.res_info[r].bytes;
+    cut[n++] = c->d.res_info[r].bytes ? c->d.res_info[r].bytes : 1; /* a token is one cell */
     for (uint32_t u = 0; u < c->d.use_count; u++) {
         if (c->d.use_res[u] != r || c->d.use_range[u] == HDI_NONE)
             continue;

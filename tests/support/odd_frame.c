@@ -13,7 +13,7 @@ enum { MAX_RES = 1024, MAX_USES = 12, TRIES = 8, NEAR = 24 }; /* NEAR: of the ne
 typedef struct mood {
     uint32_t types[HD_PASS_HOST + 1]; /* weights */
     uint32_t buffers, imports, histories, narrow, idle, tiny, samples;
-    uint32_t roots, pins, parts, customs, versions, twice, again, old_reads, resolves, present;
+    uint32_t roots, pins, parts, customs, versions, twice, again, old_reads, resolves, present, tokens, formats;
     uint32_t uses;    /* the most of a pass */
     uint32_t first;   /* resources that are there before the first pass */
     uint32_t sharing; /* hd_sharing; beyond: any */
@@ -82,6 +82,8 @@ static void pick_mood(maker *m)
         .first = ONE_OF(m, 1, 2, 4, 4, 16),
         .sharing = ONE_OF(m, 0, 0, 1, 2, 3, 3),
         .cost = below(m, 4),
+        .tokens = ONE_OF(m, 0, 0, 40),
+        .formats = ONE_OF(m, 0, 0, 0, 40),
     };
 }
 
@@ -133,6 +135,11 @@ static hd_resource declare_image(maker *m, res *r, hd_sharing sharing)
     return hd_graph_import(m->graph, &desc);
 }
 
+static bool is_token(const res *r)
+{
+    return r->is_buffer && r->bytes == 0;
+}
+
 static void add_resource(maker *m)
 {
     const mood *o = &m->m;
@@ -145,11 +152,14 @@ static void add_resource(maker *m)
     if (chance(m, o->idle))
         r.types = 0;
     if (r.is_buffer) {
-        r.bytes = UINT64_C(8) * (1 + below(m, chance(m, o->tiny) ? 2 : 1 << 16));
+        const bool token = !r.external && chance(m, o->tokens);
+        r.bytes = token ? 0 : UINT64_C(8) * (1 + below(m, chance(m, o->tiny) ? 2 : 1 << 16));
         r.all = 0xff;
         r.written = r.external ? r.all : 0;
-        r.handle = r.external ? hd_graph_import(m->graph, &(hd_import_desc){.bytes = r.bytes, .sharing = sharing})
-                              : hd_graph_buffer(m->graph, &(hd_buffer_desc){.bytes = r.bytes, .sharing = sharing});
+        r.handle =
+            r.external
+                ? hd_graph_import(m->graph, &(hd_import_desc){.bytes = r.bytes, .sharing = sharing})
+                : hd_graph_buffer(m->graph, &(hd_buffer_desc){.bytes = r.bytes, .token = token, .sharing = sharing});
     } else {
         r.side = chance(m, o->tiny) ? 1u << below(m, 4) : 16u << below(m, 6);
         r.mips = 1 + below(m, r.side < 8 ? 1 : 4);
@@ -161,7 +171,7 @@ static void add_resource(maker *m)
         r.handle = declare_image(m, &r, sharing);
     }
     append(m, r);
-    if (!r.external && chance(m, o->histories))
+    if (!r.external && !is_token(&r) && chance(m, o->histories))
         add_history(m, m->res_count - 1);
 }
 
@@ -172,7 +182,7 @@ static hd_range pick_range(maker *m, const res *r, uint64_t *cells)
 {
     hd_range range = {0};
     *cells = r->all;
-    if (!chance(m, m->m.parts))
+    if (!chance(m, m->m.parts) || is_token(r))
         return range;
     *cells = 0;
     if (r->is_buffer) {
@@ -213,6 +223,14 @@ static bool fits(maker *m, const res *r, uint32_t access, uint32_t type)
     if (access == HD_PRESENT && !chance(m, m->m.present))
         return false;
     return !(r->read_only && row->writes);
+}
+
+/* At times another one with as many bytes. */
+static uint32_t pick_format(maker *m, const res *r)
+{
+    if (!chance(m, m->m.formats) || r->is_buffer || r->external || is_depth(r))
+        return 0;
+    return r->format == 37 ? ONE_OF(m, 37, 43, 44) : r->format == 97 ? ONE_OF(m, 91, 97) : ONE_OF(m, 98, 100);
 }
 
 /* Stages and accesses that a use brings itself. */
@@ -268,7 +286,7 @@ static bool pick_use(maker *m, uint32_t type, pick *picks, uint32_t count, hd_us
         const res *r = &m->res[p->at];
         if (!(r->types >> type & 1))
             continue;
-        *out = (hd_use){.resource = r->handle, .load = (hd_load)chance(m, 30)};
+        *out = (hd_use){.resource = r->handle, .load = (hd_load)chance(m, 30), .format = pick_format(m, r)};
         out->range = pick_range(m, r, &p->cells);
         if (type != HD_PASS_HOST && chance(m, m->m.customs)) {
             *custom = pick_custom(m, r, type);
@@ -304,6 +322,7 @@ static bool pick_again(maker *m, uint32_t i, const pick *picks, uint32_t count, 
 {
     const res *r = &m->res[m->last_res[i]];
     *out = m->last[i];
+    out->format = chance(m, 20) ? pick_format(m, r) : out->format;
     *p = (pick){.at = m->last_res[i], .cells = r->all, .attachment = true, .reads = true, .writes = true};
     if (out->range.offset | out->range.bytes || (r->written & p->cells) != p->cells)
         return false;
@@ -331,7 +350,12 @@ static bool pick_resolve(maker *m, const hd_use *source, const pick *of, const p
             to->side != from->side || to->layers != from->layers || to->mips != 1 || !(to->types & 1) ||
             !agrees(m, picks, count, p))
             continue;
-        *out = (hd_use){.resource = to->handle, .access = HD_RESOLVE_WRITE, .resolve_of = source->resource};
+        if (source->format && to->external)
+            continue;
+        *out = (hd_use){.resource = to->handle,
+                        .access = HD_RESOLVE_WRITE,
+                        .resolve_of = source->resource,
+                        .format = source->format};
         m->plain = false;
         return true;
     }
@@ -409,14 +433,14 @@ static void add_pass(maker *m)
     }
     for (uint32_t u = 0; u < count; u++)
         uses[u].next = chance(m, m->m.versions) ? &picks[u].next : NULL;
-    hd_pass pass =
-        hd_graph_pass(m->graph, &(hd_pass_desc){.type = (hd_pass_type)type,
-                                                .pin = chance(m, m->m.pins) ? hdt_pin_for(type, below(m, 4)) : HD_PIN_NONE,
-                                                .root = chance(m, m->m.roots),
-                                                .no_rendering = chance(m, 5),
-                                                .cost_us = pick_cost(m),
-                                                .uses = uses,
-                                                .use_count = count});
+    hd_pass pass = hd_graph_pass(
+        m->graph, &(hd_pass_desc){.type = (hd_pass_type)type,
+                                  .pin = chance(m, m->m.pins) ? hdt_pin_for(type, below(m, 4)) : HD_PIN_NONE,
+                                  .root = chance(m, m->m.roots),
+                                  .no_rendering = chance(m, 5),
+                                  .cost_us = pick_cost(m),
+                                  .uses = uses,
+                                  .use_count = count});
     if (pass.id)
         apply(m, uses, picks, count);
 }

@@ -195,7 +195,8 @@ static void check_place(model *m)
         const hd_plan_resource *a = &m->p.resources[i];
         uint32_t flags = m->c.d.res_flags[a->id];
         uint64_t alignment, bytes = bytes_of(m, a->id, &alignment);
-        if ((a->heap == HD_NONE) != ((flags & HDI_RES_EXTERNAL) != 0))
+        bool token = flags & HDI_RES_BUFFER && m->c.d.res_info[a->id].bytes == 0;
+        if ((a->heap == HD_NONE) != (flags & HDI_RES_EXTERNAL || token))
             FAIL(m, "resource %u has memory from elsewhere and a heap, or neither", a->id);
         if (a->heap == HD_NONE)
             continue;

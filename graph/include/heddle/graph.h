@@ -91,8 +91,8 @@ typedef struct hd_buffer_desc {
      * order passes in the same way, culling included: a pass that a kept one waits for is kept. The access says which
      * commands of a pass: hd_token_signal and hd_token_wait stand for all of a GPU pass, HD_HOST_WRITE and HD_HOST_READ
      * for a host pass. What the one that writes the token did in those stages, to whatever memory, is finished and
-     * visible to those of the one that reads it. It has no native handle, no history, and nothing of it is left for the
-     * next frame.
+     * visible to those of the one that reads it. It has no native handle, no history and no owner (sharing is ignored),
+     * and nothing of it is left for the next frame.
      *
      *     hd_resource done = hd_graph_buffer(g, &(hd_buffer_desc){.name = "particles done", .token = true});
      *     first:  .uses = HD_USES({done, HD_ACCESS_CUSTOM, .custom = &hd_token_signal})
