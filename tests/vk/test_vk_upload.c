@@ -1,5 +1,7 @@
 #include "vk_scene.h"
 
+#include <heddle/capture.h>
+
 #include "checked.h"
 
 /* hd_vk_upload_async: data of other threads arrives whole, in order, within the budget, in images and buffers of the
@@ -95,6 +97,17 @@ static void free_lasting(scene *s, lasting *l)
 static void open_with_uploads(scene *s, uint64_t bytes)
 {
     open_scene(s, &(hd_vk_desc){.upload_bytes = bytes});
+}
+
+static void open_under_capture(scene *s)
+{
+    memset(s, 0, sizeof(*s));
+    const hd_vk_desc desc = {.upload_bytes = 1 << 20, .get_instance_proc = hd_capture_get_instance_proc};
+    hd_result result = hdt_vk_open(&s->f, &desc);
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device");
+    cr_assert_eq(result, HD_OK);
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = hdt_log()}, &s->graph), HD_OK);
 }
 
 static hd_vk_token hand_words(scene *s, const lasting *l, uint64_t offset, const void *data, uint64_t bytes)
@@ -425,6 +438,51 @@ Test(vk_upload, dropped)
     hand_words(&s, &l, 0, data, 256); /* pending when everything ends */
     free_lasting(&s, &l);
     close_scene(&s);
+}
+
+/* The capture sees uploads as it sees all passes: what was given to Vulkan holds, data of other threads included. */
+Test(vk_upload, under_the_capture)
+{
+    static uint8_t data[4096], texels[PIXELS * 4];
+    static seen back;
+    scene s;
+    lasting l;
+    hd_stream *stream;
+    hd_capture_desc desc = {0};
+#ifdef HDT_THREE_FAMILIES
+    desc.get_instance_proc = hdt_vk_hooked;
+    hdt_vk_three_families(true, 0);
+#endif
+    cr_assert_eq(hd_capture_open(&desc), HD_OK);
+    open_under_capture(&s);
+    make_lasting(&s, VK_SHARING_MODE_CONCURRENT, &l);
+    cr_assert_eq(hd_capture_begin(), HD_OK);
+    for (uint32_t f = 0; f < 6; f++) {
+        hd_vk_token token;
+        hd_vk_upload_desc image = {.target = l.image, .data = texels, .bytes = sizeof(texels)};
+        fill(data, sizeof(data), f);
+        hand_words(&s, &l, 0, data, sizeof(data));
+        cr_assert_eq(hd_vk_upload_async(s.f.vk, &image, &token), HD_OK);
+        hd_graph_begin(s.graph);
+        hd_resource words = hd_graph_import(s.graph, &l.words);
+        cr_expect_eq(hd_vk_upload_some(s.f.vk, s.graph, sizeof(texels) + sizeof(data)), HD_OK);
+        hd_vk_readback(s.f.vk, s.graph, words, NULL, see, &back, NULL);
+        frame(&s);
+    }
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    cr_assert_eq(hd_capture_end(&stream), HD_OK);
+    cr_expect_eq(hd_stream_verify(stream, NULL), HD_OK);
+    uint32_t copies = 0;
+    for (uint32_t c = 0; c < stream->command_count; c++) {
+        const hd_stream_command *command = &stream->commands[c];
+        copies += command->label != HD_NONE && strcmp(stream->strings[command->label], "upload") == 0 &&
+                  strstr(stream->strings[command->name], "vkCmdCopyBuffer");
+    }
+    cr_expect_eq(copies, 12);
+    hd_stream_free(stream);
+    free_lasting(&s, &l);
+    close_scene(&s);
+    hd_capture_close();
 }
 
 Test(vk_upload, mistakes)

@@ -56,7 +56,7 @@ hd_result hd_vk_upload_async(hd_vk *vk, const hd_vk_upload_desc *desc, hd_vk_tok
 hd_result hd_vk_upload_some(hd_vk *vk, hd_graph *graph, uint64_t bytes);
 /* The same for one token, whatever the budget, and for what was handed over for its target before it. Passes declared
  * from here on that use the target read the data. Of what is done, dropped or in an earlier frame nothing is declared.
- * HD_BAD_HANDLE sticks in the graph for a token that stands for nothing. */
+ * HD_BAD_HANDLE sticks in the graph for a token that stands for nothing. Of both: HD_INVALID_ARGUMENT for a list. */
 hd_result hd_vk_upload_now(hd_vk *vk, hd_graph *graph, hd_vk_token token);
 
 /* In the order in which an upload goes through them. */
