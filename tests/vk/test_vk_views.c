@@ -204,7 +204,8 @@ Test(vk_views, mistakes)
     cr_expect_eq(l.info.serial, 0);
     for (uint32_t fault = 0; fault < 4; fault++) {
         hd_graph_begin(s.graph);
-        hd_import_desc own = {.name = "own", .image = &s, .width = 4, .height = 4, .format = VK_FORMAT_R8G8B8A8_UNORM};
+        hd_import_desc own = {
+            .name = "own", .image = (VkImage)(void *)&s, .width = 4, .height = 4, .format = VK_FORMAT_R8G8B8A8_UNORM};
         hd_resource to = fault == 0   ? image(&s, "d", VK_FORMAT_D32_SFLOAT)
                          : fault == 1 ? hd_graph_import(s.graph, &own)
                          : fault == 2 ? buffer(&s, "b", 64)
