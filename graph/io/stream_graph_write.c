@@ -8,7 +8,7 @@
 /* The graph of a captured stream for Graphviz, as JSON, and as a page (page/capture/). */
 
 static const char *const node_kinds[] = {"command", "barrier", "wait", "signal"};
-static const char *const edge_kinds[] = {"content", "layout", "signal", "pair", "order"};
+static const char *const edge_kinds[] = {"content", "layout", "signal", "state", "pair", "order"};
 
 typedef struct writer {
     const hd_stream *s;
@@ -86,7 +86,7 @@ static void write_dot_node(const writer *w, uint32_t n)
 
 static void write_dot(const writer *w)
 {
-    static const char *const styles[] = {"", "style=dashed", "color=\"#2557d6\"", "color=\"#98a1ae\", dir=none",
+    static const char *const styles[] = {"", "style=dashed", "color=\"#2557d6\"", "color=\"#b98a2c\"", "color=\"#98a1ae\", dir=none",
                                          "style=dotted, color=\"#98a1ae\""};
     fputs("digraph stream {\n  rankdir=LR;\n  node [fontname=\"sans-serif\", fontsize=10];\n"
           "  edge [fontname=\"sans-serif\", fontsize=9];\n",

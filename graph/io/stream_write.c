@@ -34,7 +34,8 @@ TABLE(access_fields, FIELD(hd_stream_access, resource), FIELD(hd_stream_access, 
       OPTIONAL(hd_stream_access, scope, 0));
 TABLE(submit_fields, FIELD(hd_stream_submit, queue), OPTIONAL(hd_stream_submit, thread, HD_NONE),
       OPTIONAL(hd_stream_submit, frame, 0));
-TABLE(command_fields, OPTIONAL(hd_stream_command, group, 0), OPTIONAL(hd_stream_command, event, 0));
+TABLE(command_fields, OPTIONAL(hd_stream_command, group, 0), OPTIONAL(hd_stream_command, event, 0),
+      OPTIONAL(hd_stream_command, buffer, 0), OPTIONAL(hd_stream_command, sets, 0), OPTIONAL(hd_stream_command, uses, 0));
 
 const char *const hdi_stream_kinds[4] = {"access", "barrier", "set", "wait"};
 

@@ -69,7 +69,7 @@ static void put_barrier(FILE *f, uint64_t *seed, uint32_t *tenant)
     fprintf(f, "}");
 }
 
-static void put_submit(FILE *f, uint64_t *seed, uint32_t *values, uint32_t *count, uint32_t *tenant)
+static void put_submit(FILE *f, uint64_t *seed, uint32_t *values, uint32_t *count, uint32_t *tenant, uint32_t *submit)
 {
     uint32_t queue = hdt_below(seed, QUEUES), commands = hdt_below(seed, 6), other = hdt_below(seed, QUEUES);
     fprintf(f, "{\"name\": \"s\", \"queue\": %u", queue);
@@ -79,8 +79,12 @@ static void put_submit(FILE *f, uint64_t *seed, uint32_t *values, uint32_t *coun
     for (uint32_t i = 0; i < commands; i++) {
         bool barrier = queue != 2 && hdt_below(seed, 3) == 0;
         uint32_t parts = 1 + hdt_below(seed, 3);
-        fprintf(f, "%s{\"kind\": \"%s\", \"name\": \"c%u\", \"list\": [", i ? ", " : ", \"commands\": [",
+        fprintf(f, "%s{\"kind\": \"%s\", \"name\": \"c%u\", ", i ? ", " : ", \"commands\": [",
                 barrier ? "barrier" : "access", (*count)++);
+        if (!barrier) /* two command buffers a submit */
+            fprintf(f, "\"buffer\": %u, \"sets\": %u, \"uses\": %u, ", 2 * *submit + (i > 2),
+                    hdt_below(seed, 4) * hdt_below(seed, 4), hdt_below(seed, 4) * hdt_below(seed, 4));
+        fprintf(f, "\"list\": [");
         for (uint32_t k = 0; k < parts; k++) {
             fprintf(f, k ? ", " : "");
             if (barrier)
@@ -111,7 +115,7 @@ static hd_stream *random_stream(uint64_t seed, uint32_t submits)
     fprintf(f, "{\"memory\": 3, \"bytes\": %d, \"flags\": 4}], \"submits\": [", BUFFER_BYTES);
     for (uint32_t i = 0; i < submits; i++) {
         fputs(i ? ", " : "", f);
-        put_submit(f, &seed, values, &count, &tenant);
+        put_submit(f, &seed, values, &count, &tenant, &i);
     }
     fputs("]}", f);
     fclose(f);
@@ -158,6 +162,43 @@ Test(stream_graph, content_of_random_streams)
             }
         }
         free(models);
+        hd_stream_graph_free(g);
+        hd_stream_free(s);
+    }
+    cr_assert_gt(edges, seeds);
+}
+
+/* The command that set a bit of state last in the command buffer, by looking at all of them. */
+static bool state_edge(const hd_stream *s, const hd_stream_graph *g, uint32_t from, uint32_t to)
+{
+    const hd_stream_command *x = &s->commands[g->nodes[from].command], *y = &s->commands[g->nodes[to].command];
+    uint64_t shared = x->sets & y->uses;
+    for (uint32_t n = from + 1; n < to; n++) {
+        const hd_stream_node *node = &g->nodes[n];
+        if (node->kind == HD_STREAM_NODE_COMMAND && s->commands[node->command].buffer == y->buffer)
+            shared &= ~s->commands[node->command].sets;
+    }
+    return x->buffer == y->buffer && shared;
+}
+
+Test(stream_graph, state_of_random_streams)
+{
+    uint64_t base = hdt_seed(), seeds = SEEDS;
+    hdt_seeds(&base, &seeds);
+    uint64_t edges = 0;
+    for (uint32_t i = 0; i < seeds; i++) {
+        hd_stream *s = random_stream(base + i, SUBMITS);
+        hd_stream_graph *g = graph_of(s);
+        for (uint32_t y = 0; y < g->node_count; y++) {
+            for (uint32_t x = 0; x < y; x++) {
+                if (g->nodes[x].kind != HD_STREAM_NODE_COMMAND || g->nodes[y].kind != HD_STREAM_NODE_COMMAND)
+                    continue;
+                bool has = has_edge(g, x, y, HD_STREAM_EDGE_STATE);
+                cr_assert_eq(has, state_edge(s, g, x, y), "seed %llu: nodes %u and %u", (unsigned long long)(base + i),
+                             x, y);
+                edges += has;
+            }
+        }
         hd_stream_graph_free(g);
         hd_stream_free(s);
     }

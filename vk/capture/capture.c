@@ -196,7 +196,7 @@ hdi_cap_commands *hdi_cap_commands_locked(VkCommandBuffer commands)
 /* ---- functions ---- */
 
 static const hdi_cap_hooks *const all_hooks[] = {&hdi_cap_object_hooks, &hdi_cap_record_hooks, &hdi_cap_transfer_hooks,
-                                                 &hdi_cap_draw_hooks, &hdi_cap_submit_hooks};
+                                                 &hdi_cap_draw_hooks,   &hdi_cap_bind_hooks,   &hdi_cap_submit_hooks};
 
 static PFN_vkVoidFunction replace(const char *name, PFN_vkVoidFunction real, bool from_device)
 {
@@ -274,6 +274,7 @@ hd_result hd_capture_open(const hd_capture_desc *desc)
         }
         *c = (hdi_cap_state){.open = true,
                              .by_time = desc->order_by_time,
+                             .with_state = desc->state,
                              .allocator = desc->allocator,
                              .instance_proc = next,
                              .names = names};

@@ -1,5 +1,7 @@
 #include "capture_state.h"
 
+#include <string.h>
+
 /* Draws and dispatches: vertex, index and indirect buffers. What shaders do is not seen here. Index and indirect
  * buffers are read where the draw says; of vertex buffers only the bound range is known, so inside of heddle's passes,
  * whose declarations say it exactly, they are left to these. */
@@ -14,16 +16,22 @@
     X(vkCmdDrawIndexedIndirect)                                                                                        \
     X(vkCmdDrawIndirectCount)                                                                                          \
     X(vkCmdDrawIndexedIndirectCount)                                                                                   \
+    X(vkCmdDispatch)                                                                                                   \
+    X(vkCmdDispatchBase)                                                                                               \
     X(vkCmdDispatchIndirect)
 HOOKS(HDI_CAP_NEXT)
 
 #define INDIRECT VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT
 #define COMMAND_READ VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT
 
-static void bind_locked(VkCommandBuffer commands, uint32_t first, uint32_t count, const VkBuffer *buffers,
-                        const VkDeviceSize *offsets, const VkDeviceSize *sizes)
+static void bind_locked(VkCommandBuffer commands, const char *name, uint32_t first, uint32_t count,
+                        const VkBuffer *buffers, const VkDeviceSize *offsets, const VkDeviceSize *sizes)
 {
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
+    uint64_t sets = 0;
+    for (uint32_t i = first; i < first + count; i++)
+        sets |= HD_STREAM_STATE_VERTEX(i < 7 ? i : 7);
+    hdi_cap_state_locked(commands, name, sets, 0);
     for (uint32_t i = 0; i < count && c && first + i < HDI_CAP_BINDINGS; i++) {
         const hdi_cap_object *object =
             buffers[i] ? hdi_cap_resource_locked(HDI_CAP_BUFFER, HDI_CAP_HANDLE(buffers[i])) : NULL;
@@ -37,7 +45,7 @@ static void VKAPI_PTR hook_vkCmdBindVertexBuffers(VkCommandBuffer commands, uint
                                                   const VkBuffer *buffers, const VkDeviceSize *offsets)
 {
     hdi_cap_lock();
-    bind_locked(commands, first, count, buffers, offsets, NULL);
+    bind_locked(commands, "vkCmdBindVertexBuffers", first, count, buffers, offsets, NULL);
     hdi_cap_unlock();
     NEXT(vkCmdBindVertexBuffers)(commands, first, count, buffers, offsets);
 }
@@ -47,7 +55,7 @@ static void VKAPI_PTR hook_vkCmdBindVertexBuffers2(VkCommandBuffer commands, uin
                                                    const VkDeviceSize *sizes, const VkDeviceSize *strides)
 {
     hdi_cap_lock();
-    bind_locked(commands, first, count, buffers, offsets, sizes);
+    bind_locked(commands, "vkCmdBindVertexBuffers2", first, count, buffers, offsets, sizes);
     hdi_cap_unlock();
     NEXT(vkCmdBindVertexBuffers2)(commands, first, count, buffers, offsets, sizes, strides);
 }
@@ -58,6 +66,7 @@ static void VKAPI_PTR hook_vkCmdBindIndexBuffer(VkCommandBuffer commands, VkBuff
     hdi_cap_lock();
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
     const hdi_cap_object *object = c ? hdi_cap_resource_locked(HDI_CAP_BUFFER, HDI_CAP_HANDLE(buffer)) : NULL;
+    hdi_cap_state_locked(commands, "vkCmdBindIndexBuffer", HD_STREAM_STATE_INDEX, 0);
     if (object) {
         c->index.object = hdi_cap_index_locked(object);
         c->index.offset = offset;
@@ -90,12 +99,20 @@ static void indices_locked(hdi_cap_commands *c, uint64_t first, uint64_t count)
                               VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT, VK_ACCESS_2_INDEX_READ_BIT);
 }
 
+static void uses_locked(hd_stream_command *command, uint64_t state)
+{
+    if (command && hdi_cap.with_state)
+        command->uses = state;
+}
+
 /* Opens a draw; null: nothing to note. */
 static hdi_cap_commands *draw_locked(VkCommandBuffer commands, const char *name)
 {
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
-    if (!c || !hdi_cap_command_locked(c, HD_STREAM_ACCESS, name))
+    hd_stream_command *command = c ? hdi_cap_command_locked(c, HD_STREAM_ACCESS, name) : NULL;
+    if (!command)
         return NULL;
+    uses_locked(command, HDI_CAP_USES_GRAPHICS | (strstr(name, "Indexed") ? HD_STREAM_STATE_INDEX : 0));
     vertices_locked(c);
     return c;
 }
@@ -103,7 +120,8 @@ static hdi_cap_commands *draw_locked(VkCommandBuffer commands, const char *name)
 /* A command that touches nothing is not worth a line. */
 static void close_locked(hdi_cap_commands *c)
 {
-    if (c && c->list->command_count && c->list->commands[c->list->command_count - 1].count == 0)
+    hd_stream_command *last = c && c->list->command_count ? &c->list->commands[c->list->command_count - 1] : NULL;
+    if (last && !last->count && !last->uses)
         c->list->command_count--;
 }
 
@@ -167,19 +185,44 @@ DRAW_INDIRECT(vkCmdDrawIndexedIndirect, true, VkDrawIndexedIndirectCommand)
 DRAW_INDIRECT_COUNT(vkCmdDrawIndirectCount, false, VkDrawIndirectCommand)
 DRAW_INDIRECT_COUNT(vkCmdDrawIndexedIndirectCount, true, VkDrawIndexedIndirectCommand)
 
+static void dispatch_locked(VkCommandBuffer commands, const char *name)
+{
+    hdi_cap_commands *c = hdi_cap.with_state ? hdi_cap_commands_locked(commands) : NULL;
+    if (c)
+        uses_locked(hdi_cap_command_locked(c, HD_STREAM_ACCESS, name), HDI_CAP_USES_COMPUTE);
+}
+
+static void VKAPI_PTR hook_vkCmdDispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z)
+{
+    hdi_cap_lock();
+    dispatch_locked(commands, "vkCmdDispatch");
+    hdi_cap_unlock();
+    NEXT(vkCmdDispatch)(commands, x, y, z);
+}
+
+static void VKAPI_PTR hook_vkCmdDispatchBase(VkCommandBuffer commands, uint32_t first_x, uint32_t first_y,
+                                             uint32_t first_z, uint32_t x, uint32_t y, uint32_t z)
+{
+    hdi_cap_lock();
+    dispatch_locked(commands, "vkCmdDispatchBase");
+    hdi_cap_unlock();
+    NEXT(vkCmdDispatchBase)(commands, first_x, first_y, first_z, x, y, z);
+}
+
 static void VKAPI_PTR hook_vkCmdDispatchIndirect(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset)
 {
     hdi_cap_lock();
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
-    if (c && hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdDispatchIndirect"))
+    hd_stream_command *command = c ? hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdDispatchIndirect") : NULL;
+    uses_locked(command, HDI_CAP_USES_COMPUTE);
+    if (command)
         hdi_cap_buffer_locked(c->list, buffer, offset, sizeof(VkDispatchIndirectCommand), INDIRECT, COMMAND_READ);
     hdi_cap_unlock();
     NEXT(vkCmdDispatchIndirect)(commands, buffer, offset);
 }
 
 #define ALIAS(name, as) {name, (PFN_vkVoidFunction)hook_##as, &next_##as},
-static const hdi_cap_hook hooks[] = {
-    HOOKS(HDI_CAP_ENTRY) ALIAS("vkCmdDrawIndirectCountKHR", vkCmdDrawIndirectCount)
-        ALIAS("vkCmdDrawIndexedIndirectCountKHR", vkCmdDrawIndexedIndirectCount)
-            ALIAS("vkCmdBindVertexBuffers2EXT", vkCmdBindVertexBuffers2)};
+static const hdi_cap_hook hooks[] = {HOOKS(HDI_CAP_ENTRY) ALIAS("vkCmdDrawIndirectCountKHR", vkCmdDrawIndirectCount)
+                                         ALIAS("vkCmdDrawIndexedIndirectCountKHR", vkCmdDrawIndexedIndirectCount)
+                                             ALIAS("vkCmdBindVertexBuffers2EXT", vkCmdBindVertexBuffers2)};
 const hdi_cap_hooks hdi_cap_draw_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};

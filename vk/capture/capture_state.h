@@ -62,21 +62,21 @@ typedef struct hdi_cap_slot {
 } hdi_cap_slot;
 
 typedef struct hdi_cap_state {
-    bool open, by_time;
+    bool open, by_time, with_state;
     hd_allocator allocator;
     PFN_vkGetInstanceProcAddr instance_proc;
     PFN_vkGetDeviceProcAddr device_proc;
     VkInstance instance;
     hd_result failure; /* sticks: the stream is not whole */
     uint64_t serial, begin_serial;
-    uint32_t memory_serial, groups, scopes, events;
+    uint32_t memory_serial, groups, scopes, events, buffers;
     uint64_t frame;
     hdi_cap_object *objects;
     uint32_t object_count, object_room, *free, free_count, free_room;
     hdi_cap_slot *slots;
     uint32_t slot_count, slot_room;
-    hd_stream *names;  /* only its strings */
-    hd_stream *stream; /* null: not between begin and end */
+    hd_stream *names;    /* only its strings */
+    hd_stream *stream;   /* null: not between begin and end */
     uint32_t *string_of; /* names -> strings of the stream */
     uint32_t string_room;
     struct {
@@ -98,7 +98,7 @@ typedef struct hdi_cap_hooks {
     size_t count;
 } hdi_cap_hooks;
 extern const hdi_cap_hooks hdi_cap_object_hooks, hdi_cap_record_hooks, hdi_cap_transfer_hooks, hdi_cap_draw_hooks,
-    hdi_cap_submit_hooks;
+    hdi_cap_bind_hooks, hdi_cap_submit_hooks;
 
 /* In each file: next_vkX is an untyped pointer, NEXT(vkX) calls it. */
 #define HDI_CAP_NEXT(name) static PFN_vkVoidFunction next_##name;
@@ -129,6 +129,11 @@ void hdi_cap_forget_commands_locked(hdi_cap_object *object, bool all);
 
 /* ---- capture_record.c: what a command buffer holds ---- */
 hd_stream_command *hdi_cap_command_locked(hdi_cap_commands *c, hd_stream_kind kind, const char *name);
+/* A command that sets state, where the capture keeps such. HD_STREAM_STATE_*. */
+void hdi_cap_state_locked(VkCommandBuffer commands, const char *name, uint64_t sets, uint64_t uses);
+#define HDI_CAP_USES_GRAPHICS                                                                                          \
+    (((UINT64_C(1) << 49) - 1) & ~(UINT64_C(1) << 1 | UINT64_C(0xff) << 10 | HD_STREAM_STATE_INDEX))
+#define HDI_CAP_USES_COMPUTE (HD_STREAM_STATE_PIPELINE(1) | UINT64_C(0xff) << 10 | HD_STREAM_STATE_PUSH)
 /* Adds an access to the command that list ends with (to none: where list is at_end). */
 void hdi_cap_buffer_locked(hd_stream *list, VkBuffer buffer, uint64_t offset, uint64_t bytes, uint64_t stages,
                            uint64_t access);

@@ -180,6 +180,7 @@ static void add_list(const hd_stream *list)
 {
     hd_stream *s = hdi_cap.stream;
     s->unseen += list->unseen;
+    hdi_cap.buffers++;
     for (uint32_t i = 0; i < list->command_count; i++) {
         const hd_stream_command *from = &list->commands[i];
         hd_stream_command *to = hdi_stream_command(s);
@@ -188,6 +189,7 @@ static void add_list(const hd_stream *list)
             return;
         }
         *to = *from;
+        to->buffer = hdi_cap.with_state ? hdi_cap.buffers : 0;
         to->name = hdi_cap_stream_string_locked(from->name);
         to->label = hdi_cap_stream_string_locked(from->label);
         to->begin = from->kind == HD_STREAM_ACCESS ? s->access_count : s->barrier_count;

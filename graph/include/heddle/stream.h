@@ -77,7 +77,21 @@ typedef struct hd_stream_command {
     uint32_t group; /* commands of one pass have one number; 0: of none */
     uint32_t event; /* SET, WAIT */
     uint32_t begin, count;
+    uint32_t buffer; /* command buffers have numbers: at the next one, all state is unset */
+    uint64_t sets,
+        uses; /* HD_STREAM_STATE_*: state of the command buffer; a command that does both uses what was before */
 } hd_stream_command;
+/* State of a command buffer, a bit each. */
+#define HD_STREAM_STATE_PIPELINE(point) (UINT64_C(1) << (point)) /* 0 graphics, 1 compute */
+#define HD_STREAM_STATE_SET(point, set)                                                                                \
+    (UINT64_C(1) << (2 + (point)*8 + (set)))     /* descriptors; sets from 7 on share one */
+#define HD_STREAM_STATE_PUSH (UINT64_C(1) << 18) /* push constants */
+#define HD_STREAM_STATE_INDEX (UINT64_C(1) << 19)
+#define HD_STREAM_STATE_VERTEX(binding) (UINT64_C(1) << (20 + (binding))) /* bindings from 7 on share one */
+#define HD_STREAM_STATE_VIEWPORT (UINT64_C(1) << 28)
+#define HD_STREAM_STATE_SCISSOR (UINT64_C(1) << 29)
+#define HD_STREAM_STATE_DYNAMIC(k) (UINT64_C(1) << (30 + (k))) /* other dynamic state, in the order of capture_bind.c  \
+                                                                */
 
 typedef struct hd_stream_submit {
     uint32_t queue;
@@ -125,7 +139,7 @@ hd_result hd_stream_verify(const hd_stream *stream, const hd_verify_desc *desc);
 /* ---- what needs what ---- */
 
 typedef enum hd_stream_node_kind {
-    HD_STREAM_NODE_COMMAND, /* one that accesses something */
+    HD_STREAM_NODE_COMMAND, /* one that accesses something, or sets or uses state */
     HD_STREAM_NODE_BARRIER, /* one barrier of a command; of an event: of its set */
     HD_STREAM_NODE_WAIT,    /* of a submit for a semaphore */
     HD_STREAM_NODE_SIGNAL,
@@ -141,6 +155,7 @@ typedef enum hd_stream_edge_kind {
     HD_STREAM_EDGE_CONTENT, /* to reads what from wrote */
     HD_STREAM_EDGE_LAYOUT,  /* from brings the image, or its owner, to where to takes it */
     HD_STREAM_EDGE_SIGNAL,  /* to waits for from */
+    HD_STREAM_EDGE_STATE,   /* to uses state of the command buffer that from sets */
     HD_STREAM_EDGE_PAIR,    /* of one rendering: neither goes without the other */
     HD_STREAM_EDGE_ORDER,   /* from must be finished before to; the content of to needs nothing of it */
 } hd_stream_edge_kind;

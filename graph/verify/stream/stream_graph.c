@@ -152,6 +152,59 @@ static hd_result pair_signals(hdi_gbuild *b)
     return HD_OK;
 }
 
+/* Draws and dispatches use the state that was set last in their command buffer. */
+static hd_result pair_states(hdi_gbuild *b)
+{
+    const hd_stream *s = b->c.s;
+    uint32_t setter[64], buffer = 0;
+    memset(setter, 0xff, sizeof(setter));
+    for (uint32_t n = 0; n < b->node_count; n++) {
+        if (b->node[n].kind != HD_STREAM_NODE_COMMAND)
+            continue;
+        const hd_stream_command *x = &s->commands[b->node[n].command];
+        if (x->buffer != buffer)
+            memset(setter, 0xff, sizeof(setter));
+        buffer = x->buffer;
+        for (uint64_t left = x->uses; left; left &= left - 1) {
+            if (!hdi_graph_edge(b, setter[__builtin_ctzll(left)], n, HD_STREAM_EDGE_STATE, HD_NONE))
+                return HD_OUT_OF_MEMORY;
+        }
+        for (uint64_t left = x->sets; left; left &= left - 1)
+            setter[__builtin_ctzll(left)] = n;
+    }
+    return HD_OK;
+}
+
+static bool declares(const hd_stream *s, const hd_stream_command *x)
+{
+    return x->kind == HD_STREAM_ACCESS && x->count && s->accesses[x->begin].flags & HD_STREAM_DECLARED;
+}
+
+/* What the shaders of a pass access is known by its declaration alone: draws and dispatches belong to that. Of others
+ * nothing is known, so none of them is dead. */
+static hd_result pair_shaders(hdi_gbuild *b)
+{
+    const uint64_t pipelines = HD_STREAM_STATE_PIPELINE(0) | HD_STREAM_STATE_PIPELINE(1);
+    const hd_stream *s = b->c.s;
+    uint32_t group = 0, declared = HDI_NONE;
+    for (uint32_t n = 0; n < b->node_count; n++) {
+        if (b->node[n].kind != HD_STREAM_NODE_COMMAND)
+            continue;
+        const hd_stream_command *x = &s->commands[b->node[n].command];
+        if (declares(s, x)) {
+            group = x->group;
+            declared = n;
+        }
+        if (!(x->uses & pipelines))
+            continue;
+        if (!x->group || x->group != group)
+            b->root[n] |= HDI_GROOT_OUT;
+        else if (!hdi_graph_edge(b, declared, n, HD_STREAM_EDGE_PAIR, HD_NONE))
+            return HD_OUT_OF_MEMORY;
+    }
+    return HD_OK;
+}
+
 /* ---- the graph ---- */
 
 static int compare_edge(const hdi_gedge *a, const hdi_gedge *b)
@@ -269,6 +322,10 @@ static hd_result build_graph(hdi_gbuild *b, hdi_stream_graph *g)
         result = hdi_graph_order(b);
     if (result == HD_OK)
         result = pair_signals(b);
+    if (result == HD_OK)
+        result = pair_states(b);
+    if (result == HD_OK)
+        result = pair_shaders(b);
     if (result == HD_OK)
         result = close_lists(b);
     if (result == HD_OK)

@@ -37,6 +37,9 @@ typedef struct hd_capture_desc {
      * own threads tell each other. For engines whose threads hand work on to each other. Hides some mistakes: two calls
      * may come in an order that nothing ensures. */
     bool order_by_time;
+    /* The stream has the commands that set state, too (pipelines, descriptors, push constants, buffers, dynamic state),
+     * and draws and dispatches say which they use: for hd_stream_graph_build. Makes it some times as long. */
+    bool state;
 } hd_capture_desc;
 
 /* One at a time in a process, before the device (the objects) that are to be seen. desc may be null. HD_OK,
