@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <heddle/capture.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -152,6 +153,7 @@ static bool exercise(struct engine *engine, uint32_t number)
     static const uint32_t sizes[] = {75, 100, 60, 100};
     if (!engine->exercise || engine->last)
         return true;
+    engine->report_wanted = engine->report && number == 50;
     if (number % 16 == 8) /* off, and on again 16 frames later */
         *switches[number / 32 % 4] = number % 32 != 8;
     return number % 40 != 30 || windows_resize(engine, sizes[number / 40 % 4]);
@@ -181,6 +183,14 @@ static bool run_frame(struct engine *engine, const hd_plan **plan)
     return true;
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
 static int run(struct engine *engine)
 {
     const hd_plan *plan = NULL;
@@ -188,7 +198,7 @@ static int run(struct engine *engine)
         return 2;
     bool open = true;
     for (; open && !engine->last; engine->number++) {
-        open = windows_poll(engine) || engine->frames > 0;
+        open = (windows_poll(engine) || engine->frames > 0) && !interrupted;
         engine->last = (engine->frames && engine->number + 1 == engine->frames) || !open;
         if (!exercise(engine, engine->number) || !run_frame(engine, &plan))
             return 2;
@@ -227,6 +237,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "engine: %s: %s\n", engine->out, strerror(errno));
         return 2;
     }
+    signal(SIGINT, on_interrupt); /* the frame that is under way is the last one */
     int status = run(engine);
     bool clean = close_engine(engine);
     if (status == 0 && !clean)

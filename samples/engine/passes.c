@@ -1,7 +1,7 @@
 #include "engine.h"
 
 /* Record callbacks: any worker of the pool runs them, several at a time. They read the frame that they belong to and
- * ask the recorder for what heddle made. Barriers, layouts, rendering scopes, viewport and scissor are there already. */
+ * ask the recorder for what heddle made. Barriers, layouts, rendering scopes, viewport and scissor are set already. */
 
 static void draw_columns(struct frame *f, hd_recorder *recorder, enum program_id program, uint32_t matrix)
 {

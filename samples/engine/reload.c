@@ -136,6 +136,7 @@ static void reload(void *user)
 static void swap_pipelines(struct engine *engine, uint32_t frame)
 {
     struct programs *programs = &engine->programs;
+    uint32_t before = programs->swapped;
     for (uint32_t id = 0; id < PROGRAM_COUNT; id++) {
         VkPipeline next = atomic_exchange(&programs->program[id].next, VK_NULL_HANDLE);
         if (!next)
@@ -144,6 +145,8 @@ static void swap_pipelines(struct engine *engine, uint32_t frame)
         programs->program[id].pipeline = next;
         programs->swapped++;
     }
+    if (programs->swapped > before)
+        printf("reload          %u pipelines taken over\n", programs->swapped - before);
 }
 
 /* To execute frame f waits for frame f - FRAMES_IN_FLIGHT: before frame f is declared, those up to

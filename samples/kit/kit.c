@@ -57,6 +57,7 @@ static hd_result create_device(struct kit *kit)
                        .frames_in_flight = KIT_FRAMES_IN_FLIGHT,
                        .memory_copies = o->copies ? o->copies : KIT_FRAMES_IN_FLIGHT,
                        .timed_frames = o->untimed || o->capture ? 0 : 4,
+                       .upload_bytes = kit->scene->upload_bytes,
                        .application = kit->scene->name,
                        .device_index = o->device,
                        .queue_kinds = o->queue_kinds,

@@ -36,6 +36,7 @@ struct kit_scene {
     const char *name;                         /* of files, of the window, in messages */
     const char *about;                        /* one sentence for --help */
     uint32_t frames, width, height;           /* 0: 60, 960, 540 */
+    uint64_t upload_bytes; /* hd_vk_desc.upload_bytes */
     const struct kit_option *options;         /* of its own; the last one has no name */
     const VkPhysicalDeviceFeatures *features; /* beyond what the kit needs; may be null, as those below */
     const VkPhysicalDeviceVulkan11Features *features11;
