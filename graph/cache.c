@@ -344,6 +344,9 @@ hd_cache_stats hd_graph_cache_stats(const hd_graph *graph)
 
 void hd_graph_drop_plans(hd_graph *graph)
 {
+    if (!graph || graph->list || !hdi_graph_enter(graph, "hd_graph_drop_plans", true))
+        return;
     drop_plans(&graph->cache, &graph->allocator);
     hdi_block_free(&graph->plan, &graph->allocator);
+    hdi_graph_leave(graph, HDI_ENTERED);
 }

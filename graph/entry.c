@@ -65,12 +65,9 @@ static hd_result check(hd_graph *graph, const hd_compile_desc *desc, hdi_tables 
     return HD_OK;
 }
 
-hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
+static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
 {
     static const hd_compile_desc defaults = {0};
-    if (!graph || !out)
-        return HD_INVALID_ARGUMENT;
-    *out = NULL;
     const hd_result joined = hd_graph_join(graph);
     if (joined != HD_OK)
         return joined;
@@ -98,5 +95,16 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
     hd_result result = hdi_compile_frame(graph, desc, &tables, out);
     if (result == HD_OK)
         hdi_cache_keep(&graph->cache, &graph->plan);
+    return result;
+}
+
+hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
+{
+    if (out)
+        *out = NULL;
+    if (!graph || graph->list || !out || !hdi_graph_enter(graph, "hd_graph_compile", true))
+        return HD_INVALID_ARGUMENT;
+    const hd_result result = compile(graph, desc, out);
+    hdi_graph_leave(graph, HDI_ENTERED);
     return result;
 }

@@ -27,6 +27,8 @@ hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint3
     if (pass != HD_NONE) {
         const char *name = pass < graph->pass_count ? graph->pass_exec[pass].name : NULL;
         at += (size_t)snprintf(text + at, size - at, name ? "pass %u '%.40s'" : "pass %u", pass, name);
+        if (use != HD_NONE)
+            at += (size_t)snprintf(text + at, size - at, ", use %u", use);
     }
     if (res != HD_NONE) {
         const char *name = res < graph->res_count ? graph->res_info[res].name : NULL;
@@ -57,7 +59,12 @@ static void start_handles(hd_graph *graph)
     const uint32_t row = (uint32_t)(random >> 32) % (0 - HDI_LIST_HANDLES - 2 * HDI_MOST_INDICES);
     graph->first_version = HDI_VERSION_HANDLES + row;
     graph->lists.first_handle = HDI_LIST_HANDLES + row;
+    graph->old_handles = graph->first_handle;
+    graph->old_versions = graph->first_version;
+    graph->old_lists = graph->lists.first_handle;
 }
+
+static void begin(hd_graph *graph);
 
 hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
 {
@@ -109,7 +116,7 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
         hdi_make_rules(&graph->access[hdi_access_twins[i]], hdi_access_twins[i], hdi_access_twins[i],
                        HDI_ACCESS_ROWS + i, HDI_LAYOUT_UNDEFINED, &graph->rules);
     start_handles(graph);
-    hd_graph_begin(graph);
+    begin(graph);
     *out = graph;
     return HD_OK;
 }
@@ -131,7 +138,7 @@ void hdi_graph_forget_lines(hd_graph *graph)
 
 void hd_graph_destroy(hd_graph *graph)
 {
-    if (!graph || graph->list)
+    if (!graph || graph->list || !hdi_graph_enter(graph, "hd_graph_destroy", true))
         return;
     hdi_free_columns(graph);
     hdi_arena_free(&graph->scratch);
@@ -146,10 +153,8 @@ void hd_graph_destroy(hd_graph *graph)
     hdi_free(&allocator, graph, sizeof(*graph));
 }
 
-void hd_graph_begin(hd_graph *graph)
+static void begin(hd_graph *graph)
 {
-    if (!graph || graph->list)
-        return;
     hdi_reset_columns(graph);
     graph->tag++;
     uint32_t used = graph->pass_count > graph->res_count ? graph->pass_count : graph->res_count;
@@ -168,6 +173,14 @@ void hd_graph_begin(hd_graph *graph)
     hdi_lists_forget(graph);
 }
 
+void hd_graph_begin(hd_graph *graph)
+{
+    if (!graph || graph->list || !hdi_graph_enter(graph, "hd_graph_begin", true))
+        return;
+    begin(graph);
+    hdi_graph_leave(graph, HDI_ENTERED);
+}
+
 void hd_graph_set_name(hd_graph *graph, const char *name)
 {
     snprintf(graph->name, sizeof(graph->name), "%.*s", HDI_NAME_BYTES, name ? name : "frame");
@@ -179,6 +192,22 @@ const char *hd_graph_name(const hd_graph *graph)
 }
 
 /* ---- handles ---- */
+
+const char *hdi_handle_fault(const hd_graph *graph, uint32_t id)
+{
+    const uint32_t lists = graph->lists.first_handle;
+    const bool old = (id >= graph->old_handles && id < graph->first_handle) ||
+                     (id >= graph->old_versions && id < graph->first_version) || (id >= graph->old_lists && id < lists);
+    if (id == 0)
+        return "the handle is none: it was never set, or what was to give it failed";
+    if (old)
+        return "the handle is of an earlier frame";
+    if (hdi_is_list_handle(graph, id))
+        return "the handle is of a list with a larger order key, which joins later";
+    if (id >= lists && id - lists < atomic_load_explicit(&graph->lists.id_next, memory_order_relaxed))
+        return "the handle is of a list that has not joined yet";
+    return "the handle is of another graph, or of a pass";
+}
 
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index)
 {

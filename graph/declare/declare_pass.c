@@ -336,6 +336,8 @@ HDI_COLD static const char *use_fault(const hd_graph *graph, const hd_pass_desc 
                                       hd_result result, char *text)
 {
     uint32_t access = (uint32_t)use->access;
+    if (result == HD_BAD_HANDLE)
+        return hdi_handle_fault(graph, use->resource.id);
     if (result == HD_INVALID_ARGUMENT)
         return (uint32_t)use->load > HD_LOAD_DONT_CARE
                    ? "its load is no hd_load"
@@ -594,7 +596,7 @@ static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost, uint32_t ro
            !desc->no_rendering && cost < infinity && desc->uses && desc->use_count - 1 < room;
 }
 
-hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
+static inline hd_pass declare_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
     if (HDI_UNLIKELY(!graph || !desc || graph->pass_count >= graph->pass_room))
         return odd_pass(graph, desc);
@@ -602,4 +604,12 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
     if (HDI_UNLIKELY(!is_plain(desc, cost, graph->capacity[HDI_USES] - graph->use_count)))
         return odd_pass(graph, desc);
     return put_pass(graph, desc, cost);
+}
+
+hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
+{
+    const hdi_entered entered = HDI_ENTER(graph, "hd_graph_pass");
+    const hd_pass made = entered == HDI_REFUSED ? no_pass(desc) : declare_pass(graph, desc);
+    HDI_LEAVE(graph, entered);
+    return made;
 }

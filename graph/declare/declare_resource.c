@@ -139,7 +139,7 @@ HDI_APART HDI_SCALAR static hd_resource odd_image(hd_graph *graph, const hd_imag
 /* Most images are plain: flat, of one mip, layer and sample, and shared as heddle likes. They are seen to be right by
  * one comparison, and half of what is kept of them are constants. A description is read word by word: the caller has
  * just written it so, and a wider load would have to wait until all those stores are done. */
-HDI_SCALAR hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
+HDI_SCALAR static inline hd_resource declare_image(hd_graph *graph, const hd_image_desc *desc)
 {
     static const uint32_t ones[4] = {1, 1, 1, 1}, zeros[4] = {0};
     if (HDI_UNLIKELY(!have_room(graph, desc)))
@@ -161,10 +161,18 @@ HDI_SCALAR hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc
     return add_resource(graph, 0);
 }
 
+HDI_SCALAR hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
+{
+    const hdi_entered entered = HDI_ENTER(graph, "hd_graph_image");
+    const hd_resource made = entered == HDI_REFUSED ? (hd_resource){0} : declare_image(graph, desc);
+    HDI_LEAVE(graph, entered);
+    return made;
+}
+
 /* So that sums of sizes cannot overflow. */
 #define MAX_BUFFER_BYTES (UINT64_C(1) << 44)
 
-hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
+static inline hd_resource declare_buffer(hd_graph *graph, const hd_buffer_desc *desc)
 {
     hd_resource none;
     if (!have_room(graph, desc) && !more_resources(graph, HDI_CALL_BUFFER, desc, &none))
@@ -185,6 +193,14 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
     return add_resource(graph, HDI_RES_BUFFER | sharing_flag(sharing));
 }
 
+hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
+{
+    const hdi_entered entered = HDI_ENTER(graph, "hd_graph_buffer");
+    const hd_resource made = entered == HDI_REFUSED ? (hd_resource){0} : declare_buffer(graph, desc);
+    HDI_LEAVE(graph, entered);
+    return made;
+}
+
 const char *hdi_import_fault(const hd_import_desc *desc, hd_result *result)
 {
     const image_size size = {desc->width, desc->height, desc->depth, desc->format,
@@ -200,7 +216,7 @@ const char *hdi_import_fault(const hd_import_desc *desc, hd_result *result)
     return desc->bytes ? NULL : image_fault(&size);
 }
 
-hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
+static inline hd_resource declare_import(hd_graph *graph, const hd_import_desc *desc)
 {
     hd_resource none;
     if (!have_room(graph, desc) && !more_resources(graph, HDI_CALL_IMPORT, desc, &none))
@@ -234,19 +250,30 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
     return add_resource(graph, flags | (flags & HDI_RES_BUFFER ? 0 : levels_flag(info)));
 }
 
+hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
+{
+    const hdi_entered entered = HDI_ENTER(graph, "hd_graph_import");
+    const hd_resource made = entered == HDI_REFUSED ? (hd_resource){0} : declare_import(graph, desc);
+    HDI_LEAVE(graph, entered);
+    return made;
+}
+
 hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
 {
     return hd_graph_history_with(graph, &(hd_history_desc){.of = of});
 }
 
-hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc)
+static inline hd_resource declare_history_with(hd_graph *graph, const hd_history_desc *desc)
 {
     hd_resource none;
     if (!have_room(graph, desc) && !more_resources(graph, HDI_CALL_HISTORY, desc, &none))
         return none;
     uint32_t base = hd_graph_resource_index(graph, desc->of), own = graph->res_count;
-    if (base == HD_NONE)
-        return bad_resource(graph, HD_BAD_HANDLE, NULL, "what the history is of");
+    if (base == HD_NONE) {
+        char fault[HDI_FAULT_BYTES];
+        snprintf(fault, sizeof(fault), "what the history is of: %s", hdi_handle_fault(graph, desc->of.id));
+        return bad_resource(graph, HD_BAD_HANDLE, NULL, fault);
+    }
     uint32_t flags = graph->res_flags[base];
     const char *name = graph->res_info[base].name;
     if (flags & (HDI_RES_HISTORY | HDI_RES_EXTERNAL))
@@ -265,4 +292,12 @@ hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc)
     graph->res_pair[own] = base;
     graph->unusual |= HDI_UNUSUAL_PAIRS;
     return add_resource(graph, (flags & (HDI_RES_BUFFER | HDI_RES_LEVELS)) | HDI_RES_HISTORY | HDI_RES_CONTENT);
+}
+
+hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc)
+{
+    const hdi_entered entered = HDI_ENTER(graph, "hd_graph_history_with");
+    const hd_resource made = entered == HDI_REFUSED ? (hd_resource){0} : declare_history_with(graph, desc);
+    HDI_LEAVE(graph, entered);
+    return made;
 }

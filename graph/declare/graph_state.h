@@ -53,6 +53,8 @@ typedef struct hdi_lists {
     pthread_mutex_t mutex;     /* of open and spare, while lists are opened */
     hdi_list *open;            /* by rising order key */
     hdi_list *spare;           /* of earlier frames, with their memory */
+    hdi_list *closed, *rested; /* joined in this frame; in the one before */
+    _Atomic(uint64_t) late;    /* 1 + the key of a list that was used after it joined */
     bool failed;               /* one could not be opened */
     uint32_t first_handle;     /* of number 0 */
     _Atomic(uint32_t) id_next; /* first number that no list has taken */
@@ -93,10 +95,14 @@ struct hd_graph {
     hdi_pass_exec *pass_exec;
     hdi_use_rules rules;
 
+    _Atomic(uint64_t) owner;     /* the thread that is in a call; 0: none */
+    _Atomic(uint32_t) executed;  /* how many hd_vk execute it */
+    _Atomic(const char *) raced; /* a call that was refused for one of these; null: none */
     hdi_list *list; /* not null: this is no graph, but what the engine holds of a list */
     hd_allocator allocator;
     hd_log log;
     uint32_t tag; /* of this frame */
+    uint32_t old_handles, old_versions, old_lists; /* where the handles of earlier frames begin */
     hd_error error;
 
     uint32_t range_count, clear_count, access_count;
@@ -132,6 +138,19 @@ struct hd_graph {
     char name[HDI_NAME_BYTES + 1];
 };
 
+/* What is done in a graph. REFUSED: another thread is in it. alone: also not within another call, nor while the graph
+ * is executed. Each enter that was not refused is followed by leave. */
+typedef enum hdi_entered { HDI_REFUSED, HDI_ENTERED, HDI_NESTED } hdi_entered;
+hdi_entered hdi_graph_enter(hd_graph *graph, const char *call, bool alone);
+void hdi_graph_leave(hd_graph *graph, hdi_entered entered);
+#ifdef NDEBUG
+#define HDI_ENTER(graph, call) HDI_NESTED
+#define HDI_LEAVE(graph, entered) ((void)(entered))
+#else /* of a graph that may be null, or a list: those are not asked */
+#define HDI_ENTER(graph, call) ((graph) && !(graph)->list ? hdi_graph_enter((graph), (call), false) : HDI_NESTED)
+#define HDI_LEAVE(graph, entered) ((graph) ? hdi_graph_leave((graph), (entered)) : (void)0)
+#endif
+
 /* Drops the lists that were not joined, and all handles of lists: later ones are others. */
 void hdi_lists_forget(hd_graph *graph);
 void hdi_lists_free(hd_graph *graph);
@@ -154,6 +173,8 @@ hd_pass hdi_list_later(hd_graph *list, hdi_later_fn fn, const void *arguments, s
 /* A copy that lives until the join; null: no memory, which the join reports. */
 void *hdi_list_keep(hd_graph *list, const void *data, size_t bytes);
 
+/* Why there is nothing in this frame that a handle names. */
+const char *hdi_handle_fault(const hd_graph *graph, uint32_t id);
 /* Records the first error of a frame; later ones are dropped. Returns result. */
 hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use,
                          const char *detail);

@@ -47,6 +47,7 @@ struct hdi_list {
     uint32_t id, id_end; /* numbers left in the list's block */
     hd_result result;    /* why the list ends early */
     bool twin;           /* another open list has this key */
+    _Atomic(bool) open;  /* it has not joined */
     hdi_arena arena;
     list_call *first, **last;
 };
@@ -62,6 +63,7 @@ static void start(hdi_list *list, uint32_t key)
     list->twin = false;
     list->first = NULL;
     list->last = &list->first;
+    atomic_store_explicit(&list->open, true, memory_order_relaxed);
 }
 
 static hdi_list *make_list(hd_graph *graph)
@@ -76,8 +78,21 @@ static hdi_list *make_list(hd_graph *graph)
     return list;
 }
 
+/* Notes, with a line in the log, that a list is used which has joined: the next join fails. Any thread. */
+static bool is_open(hdi_list *list)
+{
+    if (atomic_load_explicit(&list->open, memory_order_relaxed))
+        return true;
+    hdi_log(&list->graph->log, HD_LOG_WARNING, "the list of order key %u is used after it joined: nothing is declared",
+            list->key);
+    atomic_store_explicit(&list->graph->lists.late, (uint64_t)list->key + 1, memory_order_relaxed);
+    return false;
+}
+
 hd_graph *hd_graph_list(hd_graph *graph, uint32_t order_key)
 {
+    if (graph && graph->list && is_open(graph->list))
+        graph->list->result = HD_INVALID_ARGUMENT; /* the join says so: what goes into no list would be lost */
     if (!graph || graph->list)
         return NULL;
     hdi_lists *lists = &graph->lists;
@@ -109,10 +124,23 @@ static void close_lists(hd_graph *graph)
         hdi_list *list = lists->open;
         lists->open = list->after;
         hdi_arena_reset(&list->arena);
-        list->after = lists->spare;
-        lists->spare = list;
+        atomic_store_explicit(&list->open, false, memory_order_relaxed);
+        list->after = lists->closed;
+        lists->closed = list;
     }
     lists->failed = false;
+}
+
+/* A list that has joined is opened again in the frame after the next one, so that whoever uses it until then is told.
+ */
+static void rest_lists(hdi_lists *lists)
+{
+    hdi_list **end = &lists->spare;
+    while (*end)
+        end = &(*end)->after;
+    *end = lists->rested;
+    lists->rested = lists->closed;
+    lists->closed = NULL;
 }
 
 /* How many numbers lists have taken. */
@@ -125,6 +153,7 @@ static uint32_t taken(const hdi_lists *lists)
 void hdi_lists_forget(hd_graph *graph)
 {
     close_lists(graph);
+    rest_lists(&graph->lists);
     graph->lists.alias_count = 0;
     graph->lists.first_handle =
         hdi_next_handle(graph->lists.first_handle, taken(&graph->lists), HDI_LIST_HANDLES, 0);
@@ -135,6 +164,8 @@ void hdi_lists_free(hd_graph *graph)
 {
     hdi_lists *lists = &graph->lists;
     close_lists(graph);
+    rest_lists(lists);
+    rest_lists(lists);
     while (lists->spare) {
         hdi_list *list = lists->spare;
         lists->spare = list->after;
@@ -165,7 +196,7 @@ static uint32_t new_handle(hdi_list *list)
 /* Null once the list has failed. */
 static list_call *add_call(hdi_list *list, hdi_call_kind kind, bool is_null)
 {
-    if (list->result != HD_OK)
+    if (!is_open(list) || list->result != HD_OK)
         return NULL;
     list_call *call = HDI_ARENA_ZEROED(&list->arena, list_call, 1);
     uint32_t handle = call ? new_handle(list) : 0;
@@ -270,10 +301,10 @@ hd_pass hdi_list_pass(hdi_list *list, const hd_pass_desc *desc)
 
 void *hdi_list_keep(hd_graph *list, const void *data, size_t bytes)
 {
-    void *kept = list->list->result == HD_OK ? hdi_arena_alloc(&list->list->arena, bytes) : NULL;
+    void *kept = is_open(list->list) && list->list->result == HD_OK ? hdi_arena_alloc(&list->list->arena, bytes) : NULL;
     if (kept)
         memcpy(kept, data, bytes);
-    else if (list->list->result == HD_OK)
+    else if (atomic_load_explicit(&list->list->open, memory_order_relaxed) && list->list->result == HD_OK)
         list->list->result = HD_OUT_OF_MEMORY;
     return kept;
 }
@@ -355,11 +386,22 @@ static hd_result need_aliases(hd_graph *graph)
     return result;
 }
 
-hd_result hd_graph_join(hd_graph *graph)
+static hd_result join(hd_graph *graph)
 {
-    if (!graph || graph->list)
-        return HD_INVALID_ARGUMENT;
     hdi_lists *lists = &graph->lists;
+    const char *raced = atomic_exchange_explicit(&graph->raced, NULL, memory_order_relaxed);
+    if (raced) {
+        char detail[HDI_FAULT_BYTES];
+        snprintf(detail, sizeof(detail), "%s, called while another thread was in the graph", raced);
+        hdi_graph_fail(graph, HD_INVALID_ARGUMENT, HD_NONE, HD_NONE, HD_NONE, detail);
+    }
+    uint64_t late = atomic_load_explicit(&lists->late, memory_order_relaxed);
+    if (late) {
+        char detail[HDI_FAULT_BYTES];
+        atomic_store_explicit(&lists->late, 0, memory_order_relaxed);
+        snprintf(detail, sizeof(detail), "the list of order key %u", (uint32_t)(late - 1));
+        hdi_graph_fail(graph, HD_LIST_JOINED, HD_NONE, HD_NONE, HD_NONE, detail);
+    }
     if (!lists->open && !lists->failed)
         return graph->error.result;
     hd_result result = lists->failed ? HD_OUT_OF_MEMORY : need_aliases(graph);
@@ -369,4 +411,14 @@ hd_result hd_graph_join(hd_graph *graph)
         join_list(graph, list);
     close_lists(graph);
     return graph->error.result;
+}
+
+hd_result hd_graph_join(hd_graph *graph)
+{
+    const hdi_entered entered = graph && !graph->list ? hdi_graph_enter(graph, "hd_graph_join", false) : HDI_REFUSED;
+    if (entered == HDI_REFUSED)
+        return HD_INVALID_ARGUMENT;
+    const hd_result result = join(graph);
+    hdi_graph_leave(graph, entered);
+    return result;
 }

@@ -38,8 +38,8 @@ hd_result hd_graph_publish(hd_graph *graph, const char *name, hd_resource resour
     if (graph->error.result != HD_OK)
         return graph->error.result;
     if (hd_graph_resource_index(graph, resource) == HD_NONE) {
-        char detail[HDI_FAULT_BYTES];
-        snprintf(detail, sizeof(detail), "published as '%.40s'", name);
+        char detail[2 * HDI_FAULT_BYTES];
+        snprintf(detail, sizeof(detail), "published as '%.40s': %s", name, hdi_handle_fault(graph, resource.id));
         return hdi_graph_fail(graph, HD_BAD_HANDLE, HD_NONE, HD_NONE, HD_NONE, detail);
     }
     hdi_published *entry = find(graph, name);

@@ -4,6 +4,7 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "graph_state.h"
 #include "vk_device.h"
 #include "vk_frame.h"
 #include "vk_join.h"
@@ -110,7 +111,10 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
 
 static hd_result execute_and_forget(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
 {
+    hd_graph *held = (hd_graph *)(uintptr_t)graph;
+    atomic_fetch_add_explicit(&held->executed, 1, memory_order_relaxed);
     hd_result result = execute(vk, graph, plan);
+    atomic_fetch_sub_explicit(&held->executed, 1, memory_order_relaxed);
     hdi_vk_drop_syncs(vk, graph, NULL);
     return result;
 }

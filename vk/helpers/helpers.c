@@ -55,7 +55,10 @@ static bool look_at(hd_graph *graph, const help *h, hd_resource resource, const 
         return false;
     }
     if (index == HD_NONE) {
-        fail(graph, HD_BAD_HANDLE, resource, "given to hd_vk_upload, copy or the like"); /* what they say comes later */
+        char why[2 * HDI_FAULT_BYTES];
+        snprintf(why, sizeof(why), "'%.40s', a pass that a helper declares: %s", h->as.name ? h->as.name : "",
+                 hdi_handle_fault(graph, resource.id));
+        fail(graph, HD_BAD_HANDLE, resource, why);
         return false;
     }
     hdi_decl decl = hdi_graph_decl(graph);

@@ -26,6 +26,7 @@ HD_API_BEGIN
     X(HD_OUT_OF_MEMORY, "the allocator returned no memory")                                                            \
     X(HD_INVALID_ARGUMENT, "an argument is null or outside its documented range")                                      \
     X(HD_BAD_HANDLE, "a resource or pass handle is none, stale or of another graph")                                   \
+    X(HD_LIST_JOINED, "a list was declared into after it joined its graph: what was declared there is lost")           \
     X(HD_BAD_DESC, "a description has a size, count or format that no device could make")                              \
     X(HD_BAD_RANGE, "a use names a range that is empty or outside its resource")                                       \
     X(HD_BAD_ACCESS, "a use has an access that its kind of resource does not allow, or a custom one that cannot be")   \
