@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "clock.h"
 #include "cpus.h"
+#include "hold.h"
 
 /* Pools come and go: threads of their own or a host's loops. Everything is allocated here, nothing later. */
 
@@ -85,6 +86,7 @@ static hd_jobs *make_pool(const hd_jobs_desc *desc, uint32_t count)
     jobs->finish = desc->finish;
     jobs->host_user = desc->host_user;
     jobs->worker_count = count;
+    atomic_init(&jobs->holds, 1);
     jobs->stalls = count_stalls();
     snprintf(jobs->name, sizeof jobs->name, "%s", desc->name ? desc->name : "heddle");
     jobs->workers = hdi_alloc(&desc->allocator, count * sizeof(hdi_worker), alignof(hdi_worker));
@@ -146,10 +148,8 @@ hd_result hd_jobs_create(const hd_jobs_desc *desc, hd_jobs **out)
     return HD_OK;
 }
 
-void hd_jobs_destroy(hd_jobs *jobs)
+static void end(hd_jobs *jobs)
 {
-    if (!jobs)
-        return;
     if (jobs->enqueue) {
         /* seq_cst as in stop_threads; loops that run see it, those that begin now find nothing. */
         hdi_store(&jobs->stop, true, memory_order_seq_cst);
@@ -158,6 +158,28 @@ void hd_jobs_destroy(hd_jobs *jobs)
         stop_threads(jobs, jobs->worker_count);
     }
     free_pool(jobs);
+}
+
+void hdi_jobs_hold(hd_jobs *jobs)
+{
+    if (jobs)
+        atomic_fetch_add_explicit(&jobs->holds, 1, memory_order_relaxed);
+}
+
+void hdi_jobs_let_go(hd_jobs *jobs)
+{
+    /* acq_rel: what all others did with the pool comes before its end. */
+    if (jobs && atomic_fetch_sub_explicit(&jobs->holds, 1, memory_order_acq_rel) == 1)
+        end(jobs);
+}
+
+void hd_jobs_destroy(hd_jobs *jobs)
+{
+    uint32_t others = jobs ? atomic_load_explicit(&jobs->holds, memory_order_acquire) - 1 : 0;
+    if (others)
+        hdi_log(&jobs->log, HD_LOG_ERROR,
+                "jobs: hd_jobs_destroy comes before the hd_vk_destroy of %u that use the pool", others);
+    hdi_jobs_let_go(jobs);
 }
 
 uint32_t hd_jobs_worker_count(const hd_jobs *jobs)

@@ -80,6 +80,7 @@ struct hd_jobs {
     uint32_t worker_count;
     uint32_t warm_count; /* threads that warm keeps awake, the caller's included */
     uint32_t stalls; /* pauses between two looks for work */
+    _Atomic(uint32_t) holds; /* 1, and 1 for each part of heddle that goes on using the pool */
     char name[16];
     bool pin;
     hd_profile_fn profile;

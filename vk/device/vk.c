@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "hold.h"
 #include "vk_device.h"
 #include "vk_frame.h"
 #include "vk_memory.h"
@@ -134,14 +135,23 @@ static const char *desc_fault(const hd_vk_desc *desc, uint32_t frames_in_flight)
     return desc->queue_kind_count && !desc->queue_kinds ? "queue_kinds is null and queue_kind_count is not 0" : NULL;
 }
 
-hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
+/* What create logs while it goes on: the last error is why it failed. */
+typedef struct listener {
+    const hd_log *log; /* the engine's */
+    char text[sizeof(((hd_error *)0)->text)];
+} listener;
+
+static void listen(hd_log_level level, const char *text, void *user)
 {
-    if (!out)
-        return HD_INVALID_ARGUMENT;
-    *out = NULL;
-    const hd_vk_desc zero = {0};
-    if (!desc)
-        desc = &zero;
+    listener *l = user;
+    if (level == HD_LOG_ERROR)
+        snprintf(l->text, sizeof(l->text), "%s", text);
+    if (l->log->write)
+        l->log->write(level, text, l->log->user);
+}
+
+static hd_result create(const hd_vk_desc *desc, hd_vk **out)
+{
     const uint32_t frames_in_flight = desc->frames_in_flight ? desc->frames_in_flight : 2;
     const char *fault = desc_fault(desc, frames_in_flight);
     if (fault) {
@@ -160,6 +170,7 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     vk->allocator = desc->allocator;
     vk->log = desc->log;
     vk->jobs = desc->jobs;
+    hdi_jobs_hold(vk->jobs);
     vk->memory_callbacks = desc->memory;
     vk->view_callbacks = desc->views;
     vk->pass_callbacks = desc->passes;
@@ -189,6 +200,25 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     }
     *out = vk;
     return HD_OK;
+}
+
+hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
+{
+    hd_vk_desc mine = desc ? *desc : (hd_vk_desc){0};
+    const hd_log log = mine.log;
+    listener l = {.log = &log};
+    if (out)
+        *out = NULL;
+    mine.log = (hd_log){listen, &l};
+    const hd_result result = out ? create(&mine, out) : HD_INVALID_ARGUMENT;
+    if (result == HD_OK)
+        (*out)->log = log;
+    if (mine.error) {
+        *mine.error = (hd_error){.result = result, .pass = HD_NONE, .resource = HD_NONE, .use = HD_NONE};
+        if (result != HD_OK)
+            snprintf(mine.error->text, sizeof(mine.error->text), "%s", l.text[0] ? l.text : hd_result_text(result));
+    }
+    return result;
 }
 
 static void close_device(hd_vk *vk)
@@ -237,6 +267,7 @@ void hd_vk_destroy(hd_vk *vk)
     pthread_mutex_destroy(&vk->uploads.lock);
     pthread_cond_destroy(&vk->host_wake);
     pthread_cond_destroy(&vk->host_told);
+    hdi_jobs_let_go(vk->jobs);
     hd_allocator allocator = vk->allocator;
     hdi_free(&allocator, vk, sizeof(*vk));
 }

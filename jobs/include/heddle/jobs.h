@@ -53,7 +53,8 @@ typedef struct hd_jobs_desc {
  * enqueue and finish without the other; then nothing is left behind. */
 hd_result hd_jobs_create(const hd_jobs_desc *desc, hd_jobs **out);
 
-/* Joins the threads. Nothing may be submitted or waited for any more. Null is allowed. */
+/* Joins the threads. Nothing may be submitted or waited for any more. Before an hd_vk that uses the pool is destroyed
+ * it is a mistake: the log has it, and the pool ends with the last hd_vk. Null is allowed. */
 void hd_jobs_destroy(hd_jobs *jobs);
 
 /* Workers, the caller included: worker indices are below this. 1 for a null pool. */

@@ -114,7 +114,8 @@ typedef struct hd_vk_desc {
     hd_vk_view_callbacks views;
     hd_vk_pass_callbacks passes;
     hd_log log;
-    hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned */
+    hd_error *error;           /* null, or what gets the result of hd_vk_create and, where it failed, why */
+    hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned: it outlives the hd_vk */
     uint32_t frames_in_flight; /* 0: 2; at most 4 */
     uint32_t memory_copies; /* how many frames in turn have memory of their own for resources that no frame hands on. A
                              * frame then need not wait until the one before is done with its images, so that no queue
@@ -153,14 +154,14 @@ typedef struct hd_vk_desc {
     const void *device_next; /* structures of extensions for the chain of VkDeviceCreateInfo */
 } hd_vk_desc;
 
-/* Errors: HD_NO_LOADER, HD_NO_DEVICE, HD_MISSING_FEATURE (the log names it), HD_OUT_OF_MEMORY, HD_VULKAN, ... */
+/* Errors: HD_NO_LOADER, HD_NO_DEVICE, HD_MISSING_FEATURE (the error names it), HD_OUT_OF_MEMORY, HD_VULKAN, ... */
 hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out);
 /* Waits for the device, frees everything. Null is allowed. */
 void hd_vk_destroy(hd_vk *vk);
 
 /* Why the last call on this hd_vk, or on a swapchain of it, that gave an error did so: the same result, the sentence
  * that was logged, and the pass and the resource where it is about one. HD_OK and no text: none did. What hd_vk_create
- * refuses stands in the log alone. Any thread. */
+ * refuses stands in hd_vk_desc.error. Any thread. */
 void hd_vk_error_get(const hd_vk *vk, hd_error *out);
 
 /* Declared frame to GPU: compiles (with this device's queues and sizes) and executes. Does not wait for the GPU but for
