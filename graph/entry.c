@@ -3,6 +3,8 @@
 #include <float.h>
 #include <string.h>
 
+#include "alloc.h"
+
 /* hd_graph_compile: what the caller asks for is checked, the plan of an earlier frame is looked for, and only then is
  * the frame compiled. */
 
@@ -65,6 +67,14 @@ static hd_result check(hd_graph *graph, const hd_compile_desc *desc, hdi_tables 
     return HD_OK;
 }
 
+static hd_result compile_new(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *tables, const hd_plan **out)
+{
+    hd_result result = hdi_compile_frame(graph, desc, tables, out);
+    if (result == HD_OK && graph->log_plans && hd_plan_log(graph, *out, &graph->log) != HD_OK)
+        hdi_log(&graph->log, HD_LOG_WARNING, "no memory to say what became of the frame's passes");
+    return result;
+}
+
 static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
 {
     static const hd_compile_desc defaults = {0};
@@ -84,7 +94,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, const hd_
     if (fault)
         return hdi_graph_fail(graph, HD_INVALID_ARGUMENT, HD_NONE, HD_NONE, HD_NONE, fault);
     if (desc->cache == HD_CACHE_OFF)
-        return hdi_compile_frame(graph, desc, &tables, out);
+        return compile_new(graph, desc, &tables, out);
     hdi_cache_entry *entry = hdi_cache_find(&graph->cache, &graph->allocator, &decl, &tables.all_queues, desc);
     if (entry && desc->cache == HD_CACHE_CHECK)
         return check(graph, desc, &tables, entry->plan.data, out);
@@ -92,7 +102,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, const hd_
         *out = entry->plan.data;
         return HD_OK;
     }
-    hd_result result = hdi_compile_frame(graph, desc, &tables, out);
+    hd_result result = compile_new(graph, desc, &tables, out);
     if (result == HD_OK)
         hdi_cache_keep(&graph->cache, &graph->plan);
     return result;

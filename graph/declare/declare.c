@@ -44,7 +44,8 @@ hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint3
 
 const hd_error *hd_graph_error(const hd_graph *graph)
 {
-    return &graph->error;
+    static const hd_error none = {HD_INVALID_ARGUMENT, HD_NONE, HD_NONE, HD_NONE, "the graph is null"};
+    return graph ? &graph->error : &none;
 }
 
 /* ---- graph ---- */
@@ -80,6 +81,7 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     memset(graph, 0, sizeof(*graph));
     graph->allocator = desc->allocator;
     graph->log = desc->log;
+    graph->log_plans = desc->log_plans;
     hdi_arena_init(&graph->scratch, &graph->allocator);
     for (int i = 0; i < HDI_MOST_PARTS; i++)
         hdi_arena_init(&graph->part[i], &graph->allocator);
@@ -183,12 +185,13 @@ void hd_graph_begin(hd_graph *graph)
 
 void hd_graph_set_name(hd_graph *graph, const char *name)
 {
-    snprintf(graph->name, sizeof(graph->name), "%.*s", HDI_NAME_BYTES, name ? name : "frame");
+    if (graph)
+        snprintf(graph->name, sizeof(graph->name), "%.*s", HDI_NAME_BYTES, name ? name : "frame");
 }
 
 const char *hd_graph_name(const hd_graph *graph)
 {
-    return graph->name;
+    return graph ? graph->name : "";
 }
 
 /* ---- handles ---- */
@@ -247,6 +250,8 @@ uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id)
 
 uint32_t hd_graph_resource_index(const hd_graph *graph, hd_resource resource)
 {
+    if (HDI_UNLIKELY(!graph))
+        return HD_NONE;
     uint32_t index = handle_index(graph, resource.id, graph->res_count);
     if (index == HD_NONE && hdi_is_list_handle(graph, resource.id)) {
         resource.id = hdi_list_alias(graph, resource.id);
@@ -260,18 +265,20 @@ uint32_t hd_graph_resource_index(const hd_graph *graph, hd_resource resource)
 
 uint32_t hd_graph_pass_index(const hd_graph *graph, hd_pass pass)
 {
+    if (!graph)
+        return HD_NONE;
     uint32_t id = hdi_is_list_handle(graph, pass.id) ? hdi_list_alias(graph, pass.id) : pass.id;
     return handle_index(graph, id, graph->pass_count);
 }
 
 uint32_t hd_graph_resource_count(const hd_graph *graph)
 {
-    return graph->res_count;
+    return graph ? graph->res_count : 0;
 }
 
 uint32_t hd_graph_pass_count(const hd_graph *graph)
 {
-    return graph->pass_count;
+    return graph ? graph->pass_count : 0;
 }
 
 hdi_decl hdi_graph_decl(const hd_graph *graph)

@@ -101,6 +101,7 @@ struct hd_graph {
     hdi_list *list; /* not null: this is no graph, but what the engine holds of a list */
     hd_allocator allocator;
     hd_log log;
+    bool log_plans;
     uint32_t tag; /* of this frame */
     uint32_t old_handles, old_versions, old_lists; /* where the handles of earlier frames begin */
     hd_error error;

@@ -36,6 +36,7 @@ typedef struct hd_graph_desc {
     const char *name; /* copied, at most 4096 bytes of it; null: "frame" */
     hd_allocator allocator;
     hd_log log;
+    bool log_plans; /* for debugging: each new plan (none that is found again) goes to log by hd_plan_log */
     uint32_t plans; /* how many plans are kept to be found again, at most 1024; 0: 4, HD_NONE: none */
 } hd_graph_desc;
 

@@ -50,6 +50,11 @@ hd_result hd_plan_explain(const hd_graph *graph, const hd_plan *plan, const hd_a
                           const hd_plan_reasons **out);
 void hd_plan_reasons_free(const hd_plan_reasons *reasons, const hd_allocator *allocator);
 
+/* In words, for the log of an engine (names included): a line (HD_LOG_INFO) for each culled pass and why, and one
+ * (HD_LOG_WARNING) for each write of another pass that a later one overwrites before any reads it. graph must hold the
+ * declaration. Takes time; hd_graph_desc.log_plans asks for it. HD_OK, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
+hd_result hd_plan_log(const hd_graph *graph, const hd_plan *plan, const hd_log *log);
+
 /* ---- statistics of a plan ---- */
 
 typedef struct hd_plan_stats {
