@@ -331,6 +331,8 @@ void hdi_cache_keep(hdi_cache *cache, hdi_block *plan)
 
 hd_cache_stats hd_graph_cache_stats(const hd_graph *graph)
 {
+    if (!graph)
+        return (hd_cache_stats){0};
     const hdi_cache *cache = &graph->cache;
     hd_cache_stats stats = cache->stats;
     stats.most = cache->count;

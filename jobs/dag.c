@@ -144,7 +144,7 @@ static void run_node(void *user, uint32_t worker)
 
 void hd_jobs_run_dag(hd_jobs *jobs, const hd_dag *dag, hd_node *nodes)
 {
-    if (dag->node_count == 0)
+    if (!dag || !nodes || dag->node_count == 0)
         return;
     hdi_worker *self = jobs ? hdi_pool_enter(jobs) : NULL;
     if (!jobs || (self && jobs->worker_count == 1)) {

@@ -41,7 +41,7 @@ static void run_all_here(hd_job *job, uint32_t count)
 
 void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *counter)
 {
-    if (count == 0)
+    if (count == 0 || !job || (jobs && !counter))
         return;
     if (!jobs) {
         run_all_here(job, count);
@@ -58,7 +58,7 @@ void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *coun
 
 void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter)
 {
-    if (!jobs)
+    if (!jobs || !counter)
         return;
     while (!hdi_counter_done(counter)) {
         hdi_worker *self = hdi_pool_enter(jobs);

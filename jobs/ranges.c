@@ -313,7 +313,7 @@ void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_rang
 {
     range_loop loop;
 
-    if (count == 0)
+    if (count == 0 || !fn)
         return;
     loop.count = count;
     loop.grain = grain ? grain : 1;

@@ -133,6 +133,8 @@ void hdi_plan_finish_by(hd_plan *plan, const hdi_crew *crew)
 
 hd_plan_view hd_plan_read(const hd_plan *plan)
 {
+    if (!plan)
+        return (hd_plan_view){0};
     const hdi_plan_counts *c = &plan->counts;
     const uint64_t *base = (const uint64_t *)(const void *)plan;
     return (hd_plan_view){
@@ -173,7 +175,7 @@ void hdi_plan_finish(hd_plan *plan)
 const void *hd_plan_data(const hd_plan *plan, size_t *bytes)
 {
     if (bytes)
-        *bytes = (size_t)plan->bytes;
+        *bytes = plan ? (size_t)plan->bytes : 0;
     return plan;
 }
 

@@ -1,45 +1,18 @@
-#include <criterion/criterion.h>
-
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "null_calls.h"
 #include "stub_driver.h"
 
 /* Null for each pointer of each function of heddle/vk.h and of the headers that it includes, one after another, on a
  * device that does nothing; the headers are read to see that none is left out. */
 
-static char called[128][48];
-static uint32_t called_count;
-
-static void note(const char *name)
-{
-    for (uint32_t i = 0; i < called_count; i++) {
-        if (strcmp(called[i], name) == 0)
-            return;
-    }
-    snprintf(called[called_count++], sizeof(called[0]), "%s", name);
-}
-
-/* Answers HD_INVALID_ARGUMENT; does nothing; declares no pass and leaves an error in the graph; gives something. */
-#define REFUSES(name, ...)                                                                                             \
-    do {                                                                                                               \
-        note(#name);                                                                                                   \
-        cr_expect_eq(name(__VA_ARGS__), HD_INVALID_ARGUMENT, #name);                                                   \
-    } while (0)
-#define BEARS(name, ...) (note(#name), name(__VA_ARGS__))
+/* Declares no pass and leaves an error in the graph. */
 #define DECLARES_NONE(name, ...)                                                                                       \
     do {                                                                                                               \
         note(#name);                                                                                                   \
         begin(w);                                                                                                      \
         cr_expect_eq(name(__VA_ARGS__).id, 0, #name);                                                                  \
     } while (0)
-#define GIVES(what, name, ...)                                                                                         \
-    do {                                                                                                               \
-        note(#name);                                                                                                   \
-        cr_expect(name(__VA_ARGS__) == (what), #name);                                                                 \
-    } while (0)
-
 typedef struct world {
     hd_vk *vk;
     hd_graph *graph;
@@ -208,32 +181,6 @@ static void call_getters(world *w)
     REFUSES(hd_vk_times_get, w->vk, 0, NULL);
     REFUSES(hd_vk_write_trace, NULL, stderr);
     REFUSES(hd_vk_write_trace, w->vk, NULL);
-}
-
-/* Each function that the header declares: hd_vk_, then its name, at a place where a line does not begin with a blank.
- */
-static uint32_t expect_called(const char *path)
-{
-    char line[512];
-    uint32_t found = 0;
-    FILE *header = fopen(path, "r");
-    cr_assert_not_null(header);
-    while (fgets(line, sizeof(line), header)) {
-        const char *name = strstr(line, "hd_vk_"), *open = strchr(line, '(');
-        if (line[0] == ' ' || line[0] == '/' || strncmp(line, "typedef", 7) == 0 || !open)
-            continue;
-        while (name && name + strcspn(name, "( *,;") != open)
-            name = strstr(name + 1, "hd_vk_");
-        if (!name || name > open)
-            continue;
-        bool was = false;
-        for (uint32_t i = 0; i < called_count && !was; i++)
-            was = strlen(called[i]) == (size_t)(open - name) && strncmp(called[i], name, strlen(called[i])) == 0;
-        cr_expect(was, "%.*s is not called", (int)(open - name), name);
-        found++;
-    }
-    fclose(header);
-    return found;
 }
 
 static void expect_all_called(void)

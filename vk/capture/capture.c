@@ -230,7 +230,7 @@ static const hdi_vk_observer *VKAPI_PTR observe(void)
 
 PFN_vkVoidFunction VKAPI_PTR hd_capture_get_instance_proc(VkInstance instance, const char *name)
 {
-    if (!hdi_cap.instance_proc)
+    if (!hdi_cap.instance_proc || !name)
         return NULL;
     if (strcmp(name, "vkGetInstanceProcAddr") == 0)
         return (PFN_vkVoidFunction)hd_capture_get_instance_proc;

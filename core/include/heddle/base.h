@@ -18,9 +18,8 @@
 
 HD_API_BEGIN
 
-/* Every result, with its one sentence. Functions that return one answer HD_INVALID_ARGUMENT to a null pointer that
- * their headers do not allow; of the others only those that free, destroy or end something, and those whose headers say
- * so, take null. */
+/* Every result, with its one sentence. A null pointer where a header does not allow one does no harm: functions that
+ * return a result answer HD_INVALID_ARGUMENT, others do nothing and return none, 0 or zeros. */
 #define HD_RESULTS(X)                                                                                                  \
     X(HD_OK, "done")                                                                                                   \
     X(HD_OUT_OF_MEMORY, "the allocator returned no memory")                                                            \

@@ -1,7 +1,8 @@
 /* heddle/jobs.h: a small job pool: parallel_for, batches and graphs of jobs, a wait that helps.
  *
  * The threads are the pool's own, or an engine's (hd_jobs_desc.enqueue), or none: every function takes a null pool and
- * then runs everything on the caller, at once, in order. The results are the same in all three. */
+ * then runs everything on the caller, at once, in order. The results are the same in all three. Null jobs, counters,
+ * functions and graphs are no work: nothing is done. */
 #ifndef HEDDLE_JOBS_H
 #define HEDDLE_JOBS_H
 
