@@ -3,6 +3,7 @@
 #include <heddle/capture.h>
 
 #include "checked.h"
+#include "limited.h"
 
 /* hd_vk_upload_async: data of other threads arrives whole, in order, within the budget, in images and buffers of the
  * engine's; and every way in which it does not. */
@@ -522,6 +523,53 @@ Test(vk_upload, mistakes)
     hd_vk_upload_desc desc = {.target = l.words, .data = data, .bytes = 64};
     cr_expect_eq(hd_vk_upload_async(s.f.vk, &desc, &token), HD_INVALID_ARGUMENT, "no staging memory");
     close_scene(&s);
+}
+
+/* What finds no memory is refused, is moved in a later frame, or ends the frame; nothing is lost of what stands there.
+ */
+Test(vk_upload, without_memory)
+{
+    static seen back;
+    static uint8_t data[200][64];
+    hdt_limited limited = {0};
+    scene s;
+    lasting l;
+    hd_vk_token tokens[200];
+    uint32_t refused = 0, failed = 0;
+    open_scene(&s, &(hd_vk_desc){.upload_bytes = 1 << 20, .allocator = hdt_limited_allocator(&limited)});
+    make_lasting(&s, VK_SHARING_MODE_CONCURRENT, &l);
+    for (uint32_t i = 0; i < 200; i++) {
+        fill(data[i], 64, i);
+        hd_vk_upload_desc desc = {.target = l.words, .range = {.offset = i * 64}, .data = data[i], .bytes = 64};
+        limited.fail_at = limited.made + 1;
+        hd_result result = hd_vk_upload_async(s.f.vk, &desc, &tokens[i]);
+        limited.fail_at = 0;
+        if (result == HD_OUT_OF_MEMORY) {
+            refused++;
+            result = hd_vk_upload_async(s.f.vk, &desc, &tokens[i]);
+        }
+        cr_assert_eq(result, HD_OK);
+    }
+    cr_expect_eq(refused, 3, "room for 64, 128 and 256 entries");
+    for (uint64_t k = 1; k < 60; k++) {
+        hd_graph_begin(s.graph);
+        limited.fail_at = limited.made + k;
+        hd_result result = hd_vk_upload_some(s.f.vk, s.graph, 640);
+        if (result == HD_OK)
+            result = hd_vk_frame(s.f.vk, s.graph);
+        limited.fail_at = 0;
+        cr_expect(result == HD_OK || result == HD_OUT_OF_MEMORY, "%s", hd_result_name(result));
+        failed += result != HD_OK;
+    }
+    cr_expect_gt(failed, 0);
+    hd_graph_begin(s.graph);
+    cr_expect_eq(hd_vk_upload_some(s.f.vk, s.graph, UINT64_MAX), HD_OK);
+    frame(&s);
+    read_words(&s, &l, &back);
+    cr_expect_eq(memcmp(back.bytes, data, sizeof(data)), 0);
+    free_lasting(&s, &l);
+    close_scene(&s);
+    cr_expect(limited.out == 0 && limited.wrong == 0);
 }
 
 #ifndef HDT_THREE_FAMILIES

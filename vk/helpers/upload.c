@@ -366,6 +366,8 @@ hd_result hd_vk_upload_now(hd_vk *vk, hd_graph *graph, hd_vk_token token)
 void hdi_vk_uploads_commit(const hdi_vk_frame *frame)
 {
     hdi_vk_uploads *u = &frame->vk->uploads;
+    if (!u->ring)
+        return;
     pthread_mutex_lock(&u->lock);
     for (uint64_t id = u->first; id < u->next; id++) {
         hdi_vk_upload *e = entry_of(u, id);

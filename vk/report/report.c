@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A frame for a bug report, as files in a folder: what was declared, the plan, the page, kept times, the device. They
@@ -127,29 +127,41 @@ static void remove_all(char *path, size_t length)
     rmdir(path);
 }
 
+/* A new folder beside the one that is asked for, whose name has `length` bytes. Returns how long its own is; 0: none.
+ */
+static size_t make_folder(const char *folder, size_t length, char *path, size_t bytes)
+{
+    enum { TRIES = 1000 };
+    int made = -1, own = 0;
+    for (unsigned i = 0; i < TRIES && made != 0; i++) {
+        own = snprintf(path, bytes, "%.*s.%ld.%u", (int)length, folder, (long)getpid(), i);
+        made = mkdir(path, 0777);
+        if (made != 0 && errno != EEXIST)
+            break;
+    }
+    return made == 0 ? (size_t)own : 0;
+}
+
 static hd_result write_all(const report *r, const char *folder)
 {
     hd_vk *vk = r->vk;
     size_t length = strlen(folder);
     while (length > 1 && folder[length - 1] == '/')
         length--;
-    const size_t bytes = length + 32, own = length + strlen(".XXXXXX");
+    const size_t bytes = length + 64;
     char *path = hdi_alloc(&vk->allocator, bytes, 16);
     if (!path)
         return HD_OUT_OF_MEMORY;
-    snprintf(path, bytes, "%.*s.XXXXXX", (int)length, folder);
-    hd_result result = HD_OK;
-    if (!mkdtemp(path)) {
-        result = fail(vk, HD_IO, folder);
-    } else {
-        for (uint32_t i = 0; i < PARTS && result == HD_OK; i++)
-            result = parts[i].write != write_trace || vk->times ? write_part(r, &parts[i], path, own) : HD_OK;
+    const size_t own = make_folder(folder, length, path, bytes);
+    hd_result result = own ? HD_OK : fail(vk, HD_IO, folder);
+    for (uint32_t i = 0; i < PARTS && result == HD_OK; i++)
+        result = parts[i].write != write_trace || vk->times ? write_part(r, &parts[i], path, own) : HD_OK;
+    if (own)
         path[own] = 0;
-        if (result == HD_OK && rename(path, folder) != 0)
-            result = fail(vk, HD_IO, folder);
-        if (result != HD_OK)
-            remove_all(path, own);
-    }
+    if (result == HD_OK && rename(path, folder) != 0)
+        result = fail(vk, HD_IO, folder);
+    if (result != HD_OK && own)
+        remove_all(path, own);
     hdi_free(&vk->allocator, path, bytes);
     return result;
 }
