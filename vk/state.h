@@ -34,9 +34,11 @@ typedef struct hdi_vk_key {
     uint64_t bytes;
     uint32_t width, height, depth, format, mips, layers, samples, flags, usage;
     uint32_t bits; /* HDI_VK_KEY_* */
+    uint32_t view_format; /* of hd_resource_info */
+    uint32_t zero;
 } hdi_vk_key;
 enum { HDI_VK_KEY_BUFFER = 1, HDI_VK_KEY_HOST = 2, HDI_VK_KEY_CONCURRENT = 4, HDI_VK_KEY_IMPORT = 8 };
-_Static_assert(sizeof(hdi_vk_key) == 48, "keys are compared and hashed as bytes");
+_Static_assert(sizeof(hdi_vk_key) == 56, "keys are compared and hashed as bytes");
 
 /* What one frame left on one queue in some memory or in an import. */
 typedef struct hdi_vk_left {

@@ -237,9 +237,13 @@ HDI_COLD static hd_result add_format(hd_graph *graph, const hd_use *use, uint32_
     graph->unusual |= HDI_UNUSUAL_LOADS;
     if (graph->res_flags[res] & HDI_RES_EXTERNAL)
         return HD_OK;
-    graph->res_info[res].flags |= HDI_IMAGE_MUTABLE_FORMAT | HDI_IMAGE_EXTENDED_USAGE;
-    if (pair != HDI_NONE)
-        graph->res_info[pair].flags = graph->res_info[res].flags;
+    hdi_res_info *info = &graph->res_info[res];
+    info->flags |= HDI_IMAGE_MUTABLE_FORMAT | HDI_IMAGE_EXTENDED_USAGE;
+    info->seen = info->seen && info->seen != use->format ? HDI_SEVERAL_FORMATS : use->format;
+    if (pair != HDI_NONE) {
+        graph->res_info[pair].flags = info->flags;
+        graph->res_info[pair].seen = info->seen;
+    }
     return HD_OK;
 }
 

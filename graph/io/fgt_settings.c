@@ -53,12 +53,12 @@ static int compare_infos(const hd_resource_info *a, const hd_resource_info *b)
                           a->width,     a->height,       a->depth,
                           a->format,    a->mips,         a->layers,
                           a->samples,   a->flags,        a->usage,
-                          a->bytes};
+                          a->bytes,     a->view_format};
     const uint64_t y[] = {b->is_buffer, b->host_visible, b->concurrent_possible,
                           b->width,     b->height,       b->depth,
                           b->format,    b->mips,         b->layers,
                           b->samples,   b->flags,        b->usage,
-                          b->bytes};
+                          b->bytes,     b->view_format};
     return memcmp(x, y, sizeof(x));
 }
 

@@ -137,6 +137,7 @@ void hdi_resource_info(const hdi_decl *decl, uint32_t res, hd_resource_info *out
         .flags = info->flags,
         .usage = hdi_res_usage(decl, res),
         .bytes = info->bytes,
+        .view_format = flags & HDI_RES_EXTERNAL || info->seen == HDI_SEVERAL_FORMATS ? 0 : info->seen,
     };
     if (pair != HDI_NONE) { /* the two take turns: each must do for both */
         out->usage |= hdi_res_usage(decl, pair);

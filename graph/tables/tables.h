@@ -43,11 +43,16 @@ typedef struct hdi_res_info {
     uint32_t depth, mips, layers, samples; /* mostly 1 each, and together for that */
     uint32_t usage;                        /* see hdi_res_usage */
     uint32_t sharing;                      /* hd_sharing */
-    uint32_t initial_layout, final_layout; /* externals */
+    union {
+        uint32_t initial_layout; /* externals */
+        uint32_t seen;           /* other images: the other format in which uses see it, or HDI_SEVERAL_FORMATS */
+    };
+    uint32_t final_layout; /* externals */
     uint64_t bytes;                        /* buffers */
     const char *name;
 } hdi_res_info;
 _Static_assert(sizeof(hdi_res_info) == 64, "a line");
+#define HDI_SEVERAL_FORMATS UINT32_MAX
 
 /* Of imports and histories only: how they go on from frame to frame, of which no plan says anything. */
 typedef struct hdi_res_import {

@@ -298,6 +298,18 @@ static char names[256][32];
 static VkObjectType types[256];
 static uint32_t name_count;
 
+static PFN_vkCreateImage real_image;
+static uint32_t listed; /* images that were made with a list of two formats */
+
+static VkResult VKAPI_PTR note_image(VkDevice device, const VkImageCreateInfo *info,
+                                     const VkAllocationCallbacks *memory, VkImage *out)
+{
+    const VkImageFormatListCreateInfo *list = info->pNext;
+    listed += list && list->sType == VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO && list->viewFormatCount == 2 &&
+              list->pViewFormats[0] == info->format && list->pViewFormats[1] == VK_FORMAT_R8G8B8A8_SRGB;
+    return real_image(device, info, memory, out);
+}
+
 static VkResult VKAPI_PTR note_name(VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info)
 {
     if (name_count < 256) {
@@ -310,6 +322,10 @@ static VkResult VKAPI_PTR note_name(VkDevice device, const VkDebugUtilsObjectNam
 static PFN_vkVoidFunction VKAPI_PTR naming_device_proc(VkDevice device, const char *name)
 {
     PFN_vkVoidFunction real = real_proc(device, name);
+    if (strcmp(name, "vkCreateImage") == 0) {
+        real_image = (PFN_vkCreateImage)real;
+        return (PFN_vkVoidFunction)note_image;
+    }
     if (strcmp(name, "vkSetDebugUtilsObjectNameEXT") != 0 || !real)
         return real;
     real_name = (PFN_vkSetDebugUtilsObjectNameEXT)real;
@@ -360,5 +376,30 @@ Test(vk_views, names_of_objects)
     cr_expect(has_name(VK_OBJECT_TYPE_COMMAND_POOL, "command pool"));
     cr_expect(has_name(VK_OBJECT_TYPE_COMMAND_BUFFER, "commands"));
     cr_expect(has_name(VK_OBJECT_TYPE_DEVICE_MEMORY, "heap") && has_name(VK_OBJECT_TYPE_QUERY_POOL, "times of passes"));
+    close_scene(&s);
+}
+
+/* The driver is told of one other format, and of none where there are several. */
+Test(vk_views, lists_of_formats)
+{
+    scene s;
+    open_scene(&s, &(hd_vk_desc){.get_instance_proc = naming_proc});
+    for (uint32_t several = 0; several < 2; several++) {
+        hd_graph_begin(s.graph);
+        looker l = {.resource = image(&s, "a", VK_FORMAT_R8G8B8A8_UNORM)};
+        const uint32_t formats[] = {VK_FORMAT_R8G8B8A8_SRGB,
+                                    several ? VK_FORMAT_R8G8B8A8_UINT : VK_FORMAT_R8G8B8A8_SRGB};
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw", .uses = HD_USES({l.resource, HD_COLOR_WRITE})});
+        for (uint32_t i = 0; i < 2; i++)
+            hd_graph_pass(s.graph,
+                          &(hd_pass_desc){.name = "look",
+                                          .type = HD_PASS_COMPUTE,
+                                          .root = true,
+                                          .record = look,
+                                          .user = &l,
+                                          .uses = HD_USES({l.resource, HD_SAMPLED_COMPUTE, .format = formats[i]})});
+        run(&s);
+        cr_expect_eq(listed, 1, "frame %u", several);
+    }
     close_scene(&s);
 }

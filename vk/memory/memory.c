@@ -34,6 +34,7 @@ hdi_vk_key hdi_vk_key_of(const hd_resource_info *info)
         .flags = info->flags,
         .usage = info->usage ? info->usage : VK_IMAGE_USAGE_TRANSFER_DST_BIT,
         .bits = info->concurrent_possible ? HDI_VK_KEY_CONCURRENT : 0u,
+        .view_format = info->view_format,
     };
 }
 
@@ -44,11 +45,16 @@ bool hdi_vk_shares(const hd_vk *vk, const hdi_vk_key *key)
     return key->bits & (HDI_VK_KEY_CONCURRENT | HDI_VK_KEY_HOST) && vk->family_count > 1;
 }
 
-VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key)
+const VkImageCreateInfo *hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key, hdi_vk_image_room *room)
 {
     bool concurrent = hdi_vk_shares(vk, key);
-    return (VkImageCreateInfo){
+    room->formats[0] = (VkFormat)key->format;
+    room->formats[1] = (VkFormat)key->view_format;
+    room->list = (VkImageFormatListCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO, .viewFormatCount = 2, .pViewFormats = room->formats};
+    room->info = (VkImageCreateInfo){
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .pNext = key->view_format ? &room->list : NULL,
         .flags = key->flags,
         .imageType = key->depth > 1 ? VK_IMAGE_TYPE_3D : VK_IMAGE_TYPE_2D,
         .format = (VkFormat)key->format,
@@ -63,6 +69,7 @@ VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key)
         .pQueueFamilyIndices = concurrent ? vk->families : NULL,
         .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED,
     };
+    return &room->info;
 }
 
 VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key)
@@ -83,7 +90,8 @@ VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key)
 /* *fault: null, or what the device cannot do. */
 static hd_result ask_format(hd_vk *vk, const hdi_vk_key *key, const char **fault)
 {
-    VkImageCreateInfo info = hdi_vk_image_info(vk, key);
+    hdi_vk_image_room room;
+    const VkImageCreateInfo info = *hdi_vk_image_info(vk, key, &room);
     VkPhysicalDeviceImageFormatInfo2 ask = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
         .format = info.format,
@@ -119,9 +127,9 @@ static void ask_driver(hd_vk *vk, const hdi_vk_key *key, VkMemoryRequirements *o
                                                 .pCreateInfo = &info};
         vk->fn.vkGetDeviceBufferMemoryRequirements(vk->device, &ask, &needs);
     } else {
-        VkImageCreateInfo info = hdi_vk_image_info(vk, key);
+        hdi_vk_image_room room;
         VkDeviceImageMemoryRequirements ask = {.sType = VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS,
-                                               .pCreateInfo = &info};
+                                               .pCreateInfo = hdi_vk_image_info(vk, key, &room)};
         vk->fn.vkGetDeviceImageMemoryRequirements(vk->device, &ask, &needs);
     }
     *out = needs.memoryRequirements;

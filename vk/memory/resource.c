@@ -138,9 +138,10 @@ static hd_result check_place(hd_vk *vk, const VkMemoryRequirements *needs, const
 
 static hd_result make_image(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap *heap, uint32_t res)
 {
-    VkImageCreateInfo info = hdi_vk_image_info(vk, &object->key);
+    hdi_vk_image_room room;
+    const VkImageCreateInfo *info = hdi_vk_image_info(vk, &object->key, &room);
     hd_result result =
-        hdi_vk_result(vk, vk->fn.vkCreateImage(vk->device, &info, NULL, &object->image), "vkCreateImage");
+        hdi_vk_result(vk, vk->fn.vkCreateImage(vk->device, info, NULL, &object->image), "vkCreateImage");
     if (result != HD_OK)
         return result;
     VkMemoryRequirements needs;

@@ -54,9 +54,10 @@ static void make_image(hd_vk *vk, hdi_vk_spare *spare)
         .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
                  VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
     };
-    VkImageCreateInfo info = hdi_vk_image_info(vk, &key);
+    hdi_vk_image_room room;
+    const VkImageCreateInfo *info = hdi_vk_image_info(vk, &key, &room);
     VkMemoryRequirements needs;
-    if (vk->fn.vkCreateImage(vk->device, &info, NULL, &spare->image) != VK_SUCCESS) {
+    if (vk->fn.vkCreateImage(vk->device, info, NULL, &spare->image) != VK_SUCCESS) {
         spare->image = VK_NULL_HANDLE;
         return;
     }
@@ -68,7 +69,7 @@ static void make_image(hd_vk *vk, hdi_vk_spare *spare)
         .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
         .image = spare->image,
         .viewType = VK_IMAGE_VIEW_TYPE_2D,
-        .format = info.format,
+        .format = info->format,
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
     };
     if (vk->fn.vkCreateImageView(vk->device, &view, NULL, &spare->view) != VK_SUCCESS)

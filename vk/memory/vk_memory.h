@@ -13,7 +13,12 @@ void hdi_vk_piece_free(hd_vk *vk, const hd_vk_memory *piece);
 
 /* ---- memory.c ---- */
 hdi_vk_key hdi_vk_key_of(const hd_resource_info *info);
-VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key);
+typedef struct hdi_vk_image_room {
+    VkImageCreateInfo info;
+    VkImageFormatListCreateInfo list;
+    VkFormat formats[2];
+} hdi_vk_image_room;
+const VkImageCreateInfo *hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key, hdi_vk_image_room *room);
 VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key);
 hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *vk); /* an hd_size_fn */
 /* An image that the device cannot make: names the first use that it can do nothing for, if one alone is at fault. */

@@ -356,9 +356,11 @@ typedef struct hd_resource_info {
     bool host_visible;
     bool concurrent_possible; /* may be made with concurrent sharing */
     uint32_t width, height, depth, format, mips, layers, samples;
-    uint32_t flags; /* VkImageCreateFlags */
+    uint32_t flags; /* VkImageCreateFlags, those that the uses imply included */
     uint32_t usage; /* VkImageUsageFlags or VkBufferUsageFlags, those that the uses imply included */
     uint64_t bytes; /* buffers */
+    uint32_t view_format; /* VkFormat: the one in which uses see an image (hd_use.format) beside its own; 0: none, or
+                           * several */
 } hd_resource_info;
 /* Same answer for the same info and user. A result other than HD_OK ends the compile with it. Not asked for a plan that
  * is found in the cache: where its answers change all the same, hd_graph_drop_plans comes first. */
