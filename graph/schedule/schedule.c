@@ -30,17 +30,15 @@ static hd_result run_groups(hdi_sched *s, const hdi_goal *goal, hdi_schedule *ou
     if (goal->cap) {
         rules[0].cap = goal->cap > s->peak ? goal->cap : s->peak;
         rules[0].window = goal->window;
-        rules[0].wait_in_float = true;
     } else if (goal->order == HD_ORDER_DECLARED) {
         rules[0].in_order = true;
         rules[0].window = 1;
     } else if (goal->order == HD_ORDER_MEMORY) {
-        rules[0].wait_in_float = rules[0].level = true;
+        rules[0].level = true;
     } else {
         rules[0].cap = s->peak > HDI_SMALL_BYTES ? s->peak : HDI_SMALL_BYTES;
         rules[0].gives_up = rules[0].level = true;
-        rules[1] = (hdi_group_rules){
-            .cap = 2 * rules[0].cap, .window = GROUP_WINDOW, .level = true, .wait_in_float = true};
+        rules[1] = (hdi_group_rules){.cap = 2 * rules[0].cap, .window = GROUP_WINDOW, .level = true};
         count = 2;
     }
     rules[0].gather = rules[1].gather = rules[0].in_order ? HDI_GATHER_NONE : goal->gather;

@@ -1,5 +1,5 @@
-/* Between the files of the schedule: what the preparation finds, and what both schedulers read and share. A rank is
- * the place of a kept pass in the order of the declaration. */
+/* The door of the schedule; then what its files share: what the preparation finds, and what both schedulers read. A
+ * rank is the place of a kept pass in the order of the declaration. */
 #ifndef HDI_SCHEDULE_H
 #define HDI_SCHEDULE_H
 
@@ -8,13 +8,25 @@
 #include "phases.h"
 #include "simd.h"
 
+/* ---- the door: what compile.c calls ---- */
+
+/* The queues that can run passes of the frame's types. */
+void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out);
+/* *bad_pass: one that no queue of the set can run (HD_NO_QUEUE). */
+hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,
+                              const hdi_depends *depends, const hdi_sizes *sizes, const hdi_queues *queues,
+                              const hdi_goal *goal, const hdi_crew *crew, hdi_arena *arena, hdi_schedule *out,
+                              uint32_t *bad_pass);
+
+/* ---- what the files of the room share ---- */
+
 /* A resource. One without transient memory costs the same in every order: it has no bytes and no ranks. */
 typedef struct hdi_sched_res {
     uint64_t bytes;       /* of transient memory */
     uint32_t first, last; /* ranks of its first and its last use; HDI_NONE where bytes is 0 */
     uint32_t uses;
     uint32_t left;       /* uses in the region that closes it, by passes that are not scheduled yet */
-    uint32_t last_group; /* that it is alive in, while groups are levelled */
+    uint32_t last_group; /* one queue: that it is alive in, once it is closed */
     uint16_t writes; /* saturates */
     uint8_t mixed;   /* HDI_MIXED_* */
     bool open;       /* with HDI_MIXED_OPENERS: one of the passes that overwrite it is scheduled */
@@ -160,7 +172,6 @@ typedef struct hdi_group_rules {
     bool gives_up;      /* at clearly more groups than the longest chain of dependences has passes */
     bool level;         /* full groups are relieved (schedule_level.c) */
     bool in_order;      /* inside a group too: window 1 */
-    bool wait_in_float; /* passes that open memory wait until other inputs of their consumers are about due */
     hdi_gather gather;
 } hdi_group_rules;
 
@@ -174,8 +185,10 @@ void hdi_sched_scope_levels(const hdi_sched *s);
  * ran out. */
 bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t *slot_net, int64_t *group_live,
                       hdi_schedule *out);
-/* schedule_level.c: moves passes of such a schedule out of full groups to later ones. False: memory ran out. */
-bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out);
+/* schedule_level.c: moves passes of such a schedule out of full groups to later ones. moved: last_group of resources is
+ * not up to date. False: memory ran out. */
+bool hdi_sched_level(const hdi_sched *s, uint64_t cap, bool moved, const int64_t *slot_net, int64_t *group_live,
+                     hdi_schedule *out);
 /* Numbers the groups of slots without the empty ones. begin: how many passes each group has; then its first slot. */
 void hdi_sched_begin_groups(uint32_t *begin, hdi_schedule *out);
 
@@ -236,15 +249,5 @@ static HDI_INLINE void hdi_clock_raise(uint32_t *clock, const uint32_t *other, u
     for (uint32_t q = 0; q < words; q += 4)
         hdi_u31x4_raise(clock + q, other + q);
 }
-
-/* ---- the door: what compile calls ---- */
-
-/* The queues that can run passes of the frame's types. */
-void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out);
-/* *bad_pass: one that no queue of the set can run (HD_NO_QUEUE). */
-hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,
-                              const hdi_depends *depends, const hdi_sizes *sizes, const hdi_queues *queues,
-                              const hdi_goal *goal, const hdi_crew *crew, hdi_arena *arena, hdi_schedule *out,
-                              uint32_t *bad_pass);
 
 #endif

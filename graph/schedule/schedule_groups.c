@@ -10,7 +10,7 @@
  * may open memory while the bytes of the group stay under the cap (bytes that the group closes serve only behind its
  * barrier), and while the earlier ranks that are left keep their room (schedule_room.c).
  *
- * A pass whose consumers wait for longer chains anyway may wait too (wait_in_float): what it opens lives shorter.
+ * A pass whose consumers wait for longer chains anyway waits too: what it opens lives shorter.
  * Inside a group, passes that open more than they close come first: then the group's bytes are alive at once at some
  * moment, and the heap is no larger than the peak.
  *
@@ -20,6 +20,10 @@
 typedef struct group_note {
     uint32_t seg, group, layout; /* group 0: free */
 } group_note;
+
+typedef struct group_use {
+    uint32_t use, slot;
+} group_use;
 
 typedef struct group_work {
     const hdi_sched *s;
@@ -32,9 +36,10 @@ typedef struct group_work {
     int64_t *group_live; /* by group: bytes alive in it */
     uint32_t slots, group, group_begin;
     uint32_t full;       /* groups in which some pass found no room */
+    group_use *last_use; /* of the group at hand */
     uint64_t *ready;     /* by rank: the passes that it depends on stand in earlier groups, and it is not taken */
     uint8_t *taken;      /* by rank */
-    uint32_t *due;       /* by rank: the group from which on the pass should open memory */
+    uint32_t *newest;    /* by rank: the newest group of the passes that it depends on; 0: there are none yet */
     uint32_t follower;   /* rank of a pass that takes over the bytes that the last group closed; HDI_NONE: none */
     group_note *note;    /* by the lowest bits of the segment, the next free place where other segments have those */
     uint32_t note_mask;
@@ -106,12 +111,29 @@ static HDI_INLINE void take_pass(group_work *w, uint32_t rank)
         move_oldest(w);
 }
 
+/* Levels that a pass can wait without its first consumer waiting. */
+static uint32_t find_float(const hdi_sched *s, size_t pass)
+{
+    const uint32_t *succ = s->depends->succ, level = s->pass_level[pass];
+    uint32_t first = HDI_NONE;
+    const uint32_t any = succ[s->depends->succ_begin[pass]]; /* a consumer, where there is one */
+    if (any < s->pass_end && s->pass_level[any] == level + 1)
+        return 0; /* as for most passes */
+    for (size_t e = s->depends->succ_begin[pass], end = s->depends->succ_begin[pass + 1]; e < end; e++) {
+        uint32_t consumer = succ[e] < s->pass_end ? s->pass_level[succ[e]] : HDI_NONE;
+        first = consumer < first ? consumer : first;
+    }
+    return first == HDI_NONE || first == level ? 0 : first - level - 1;
+}
+
 /* Of a pass that opens more than the cap leaves, only the oldest may be taken, alone. */
 static HDI_INLINE bool fits(group_work *w, uint32_t rank, int64_t bytes)
 {
-    if (bytes > w->room.cap - w->live)
-        return rank == w->room.oldest && w->slots == w->group_begin;
-    return rank == w->room.oldest || (w->group >= w->due[rank] && hdi_room_fits(&w->room, rank, bytes));
+    const bool here = bytes <= w->room.cap - w->live;
+    if (rank == w->room.oldest)
+        return here || w->slots == w->group_begin;
+    return here && w->group > w->newest[rank] + find_float(w->s, w->s->rank_pass[rank]) &&
+           hdi_room_fits(&w->room, rank, bytes);
 }
 
 /* Takes what is ready and fits, by rank. Whether some pass was refused. */
@@ -170,38 +192,46 @@ static void take_follower(group_work *w)
     }
 }
 
-/* What a pass closes is free behind the barrier of its group, or behind the next one, where the last use writes.
- * Returns how many bytes. */
-static HDI_INLINE int64_t close_uses(group_work *w, uint32_t slot, int64_t *late)
+/* Lists the last uses of the group, without a branch for them, as which these are nobody can predict. */
+static uint32_t find_last_uses(const group_work *w)
 {
     const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    const uint32_t *use = &decl->pass_use_begin[w->out->slot_pass[slot]];
-    int64_t closed = 0;
-    for (size_t u = use[0], end = use[1]; u < end; u++) {
-        hdi_sched_res *res = &s->res[decl->use_res[u]];
-        uint32_t last = res->last - s->rank_begin;
-        if (last >= s->kept_count || --res->left) /* a later region closes it, or it has no bytes */
-            continue;
-        closed += (int64_t)res->bytes;
-        *late += decl->use_flags[u] & HDI_USE_WRITES ? (int64_t)res->bytes : 0;
-        if (last >= w->room.oldest)
-            hdi_room_add(&w->room, last + 1, -(int64_t)res->bytes);
+    const uint32_t *use_begin = s->decl->pass_use_begin, *use_res = s->decl->use_res;
+    uint32_t count = 0;
+    for (uint32_t slot = w->group_begin; slot < w->slots; slot++) {
+        const size_t p = w->out->slot_pass[slot];
+        for (size_t u = use_begin[p], end = use_begin[p + 1]; u < end; u++) {
+            hdi_sched_res *res = &s->res[use_res[u]];
+            if (!hdi_sched_has(s, res->last)) /* a later region closes it, or it has no bytes */
+                continue;
+            w->last_use[count] = (group_use){(uint32_t)u, slot};
+            count += --res->left == 0;
+        }
     }
-    w->net[slot] -= closed;
-    return closed;
+    return count;
 }
 
-/* Levels that a pass can wait without its first consumer waiting. */
-static uint32_t find_float(const hdi_sched *s, size_t pass)
+/* What the group closes is free behind its barrier, or behind the next one, where the last use writes. Returns how many
+ * bytes. */
+static int64_t close_group(group_work *w)
 {
-    const uint32_t *succ = s->depends->succ, level = s->pass_level[pass];
-    uint32_t first = HDI_NONE;
-    for (size_t e = s->depends->succ_begin[pass], end = s->depends->succ_begin[pass + 1]; e < end; e++) {
-        uint32_t consumer = succ[e] < s->pass_end ? s->pass_level[succ[e]] : HDI_NONE;
-        first = consumer < first ? consumer : first;
+    const hdi_sched *s = w->s;
+    int64_t closed = 0, late = 0;
+    for (uint32_t i = 0, count = find_last_uses(w); i < count; i++) {
+        const uint32_t u = w->last_use[i].use;
+        hdi_sched_res *res = &s->res[s->decl->use_res[u]];
+        const uint32_t last = res->last - s->rank_begin, writes = s->decl->use_flags[u] / HDI_USE_WRITES & 1;
+        const int64_t bytes = (int64_t)res->bytes;
+        res->last_group = w->group + writes;
+        w->net[w->last_use[i].slot] -= bytes;
+        closed += bytes;
+        late += bytes & -(int64_t)writes;
+        if (last >= w->room.oldest)
+            hdi_room_add(&w->room, last + 1, -bytes);
     }
-    return first == HDI_NONE || first == level ? 0 : first - level - 1;
+    w->live -= closed - late + w->closed_late;
+    w->closed_late = late;
+    return closed;
 }
 
 /* Passes that waited for a pass of the group alone are ready for the next group. closed: bytes that the pass closes, if
@@ -213,14 +243,13 @@ static HDI_INLINE void release(group_work *w, uint32_t slot, int64_t closed)
     w->out->slot_group[slot] = w->group;
     for (size_t e = edge[0], end = edge[1]; e < end; e++) {
         size_t next = succ[e];
-        if (next >= s->pass_end || --s->pass_left[next])
+        if (next >= s->pass_end)
             continue;
         uint32_t rank = s->pass_rank[next] - s->rank_begin;
-        const hdi_sched_rank *at = &s->rank[rank];
-        hdi_bit_set(w->ready, rank);
-        if (w->rules.wait_in_float && (at->opens || at->mixed))
-            w->due[rank] = w->group + 1 + find_float(s, next);
-        if (closed && at->opens == closed && !at->mixed)
+        bool last = --s->pass_left[next] == 0;
+        w->newest[rank] = w->group;
+        w->ready[rank / 64] |= (uint64_t)last << rank % 64; /* no branch: nobody can predict it */
+        if (closed && last && s->rank[rank].opens == closed && !s->rank[rank].mixed)
             w->follower = rank;
     }
 }
@@ -260,13 +289,9 @@ static void make_group(group_work *w)
     bool refused = fill_group(w), alone = w->slots - w->group_begin == 1;
     w->full += refused;
     w->group_live[w->group] = w->live;
-    int64_t closed = 0, late = 0;
-    for (uint32_t slot = w->group_begin; slot < w->slots; slot++) {
-        closed += close_uses(w, slot, &late);
+    int64_t closed = close_group(w);
+    for (uint32_t slot = w->group_begin; slot < w->slots; slot++)
         release(w, slot, refused && alone && !w->rules.in_order ? closed : 0);
-    }
-    w->live -= closed - late + w->closed_late;
-    w->closed_late = late;
     if (!alone && !w->rules.in_order)
         sort_group(w);
     w->group++;
@@ -294,12 +319,12 @@ static bool begin_run(group_work *w, const hdi_group_rules *rules)
     w->follower = HDI_NONE;
     memset(w->ready, 0, (hdi_bit_words(kept) + 1) * sizeof(*w->ready));
     memset(w->taken, 0, kept + 1);
-    memset(w->due, 0, kept * sizeof(*w->due));
+    memset(w->newest, 0, kept * sizeof(*w->newest));
     for (uint32_t i = 0; i < s->root_count; i++)
         hdi_bit_set(w->ready, s->root[i]);
     if (w->note_mask)
         memset(w->note, 0, ((size_t)w->note_mask + 1) * sizeof(*w->note));
-    if (rules->gather == HDI_GATHER_ALL && rules->wait_in_float)
+    if (rules->gather == HDI_GATHER_ALL)
         hdi_sched_scope_levels(s);
     return hdi_room_begin(&w->room, s, rules->cap);
 }
@@ -328,9 +353,10 @@ static bool prepare(group_work *w)
     uint32_t notes = 1;
     while (s->layout_count && notes < 2 * (uint64_t)s->layout_count && notes < 2 * (uint64_t)s->frozen->seg_count)
         notes *= 2;
+    w->last_use = HDI_ARENA_ARRAY(arena, group_use, (size_t)s->use_count + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, hdi_bit_words(s->kept_count) + 1);
     w->taken = HDI_ARENA_ARRAY(arena, uint8_t, kept + 1);
-    w->due = HDI_ARENA_ARRAY(arena, uint32_t, kept);
+    w->newest = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->net = HDI_ARENA_ARRAY(arena, int64_t, kept);
     w->group_live = HDI_ARENA_ARRAY(arena, int64_t, kept + 2);
     w->key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
@@ -367,7 +393,7 @@ bool hdi_schedule_groups(hdi_sched *s, const hdi_group_rules *rules, uint32_t ru
     if (w.rules.gather && !hdi_sched_gather(s, &w.rules, w.net, w.group_live, out))
         return false;
     w.group = out->group_count;
-    if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.net, w.group_live, out))
+    if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.rules.gather, w.net, w.group_live, out))
         return false;
     memset(out->slot_queue, 0, out->slot_count);
     for (uint32_t slot = 0; s->queues->host != HDI_NONE && slot < out->slot_count; slot++) {

@@ -60,6 +60,19 @@ static void extend_uses(const level_work *w, size_t pass, uint32_t group)
     }
 }
 
+/* After passes have moved between groups. */
+static void find_last_groups(const level_work *w)
+{
+    const hdi_decl *decl = w->s->decl;
+    for (size_t u = decl->pass_use_begin[w->s->pass_begin], end = decl->pass_use_begin[w->s->pass_end]; u < end; u++) {
+        hdi_sched_res *res = &w->s->res[decl->use_res[u]];
+        if (hdi_sched_has(w->s, res->last))
+            res->last_group = 0;
+    }
+    for (uint32_t i = 0; i < w->out->slot_count; i++)
+        extend_uses(w, w->out->slot_pass[i], w->out->slot_group[i]);
+}
+
 /* What a pass would change by moving. False: it stays, as it opens nothing, or uses a resource that others write or
  * read in other layouts. */
 static bool find_move(const level_work *w, size_t pass, uint32_t group, level_move *m)
@@ -67,22 +80,25 @@ static bool find_move(const level_work *w, size_t pass, uint32_t group, level_mo
     const hdi_sched *s = w->s;
     const uint32_t *use_res = s->decl->use_res, rank = s->pass_rank[pass], rank_begin = s->rank_begin;
     uint32_t before = HDI_NONE;
+    int64_t opened = 0, alone = 0;
     bool fixed = false;
     *m = (level_move){.opened = 0};
     for (size_t u = s->decl->pass_use_begin[pass], end = s->decl->pass_use_begin[pass + 1]; u < end; u++) {
         uint32_t r = use_res[u];
         const hdi_sched_res *res = &s->res[r];
-        fixed |= res->mixed || res->writes > 1 || r == before;
+        fixed |= (res->mixed != 0) | (res->writes > 1) | (r == before);
         before = r;
         if (res->last - rank_begin >= s->kept_count)
             continue;
-        int64_t units = (int64_t)(res->bytes >> w->shift), opens = res->first == rank ? units : 0;
+        int64_t units = (int64_t)(res->bytes >> w->shift), opens = units & -(int64_t)(res->first == rank);
         uint32_t longer = (res->last_group > group ? res->last_group : group) + 1 - group;
-        m->opened += res->uses == 1 ? 0 : opens;
-        m->alone += res->uses == 1 ? opens : 0;
+        alone += opens & -(int64_t)(res->uses == 1);
+        opened += opens;
         m->longer[longer < REACH + 1 ? longer : REACH + 1] += units - opens;
     }
-    return !fixed && (m->opened || m->alone);
+    m->opened = opened - alone;
+    m->alone = alone;
+    return !fixed && opened;
 }
 
 /* The group up to `to` where the sum of all strains is the least; the earliest of equal ones. */
@@ -164,7 +180,8 @@ static bool put_in_groups(const level_work *w, hdi_schedule *out)
     return true;
 }
 
-bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out)
+bool hdi_sched_level(const hdi_sched *s, uint64_t cap, bool moved, const int64_t *slot_net, int64_t *group_live,
+                     hdi_schedule *out)
 {
     level_work w = {
         .s = s, .out = out, .live = group_live, .group = s->pass_left, .group_count = out->group_count};
@@ -177,10 +194,10 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, 
         group_live[g] >>= w.shift;
         w.strain[g] = strain_of(group_live[g]);
     }
-    for (uint32_t i = 0; i < out->slot_count; i++) {
+    for (uint32_t i = 0; i < out->slot_count; i++)
         w.group[out->slot_pass[i]] = out->slot_group[i];
-        extend_uses(&w, out->slot_pass[i], out->slot_group[i]);
-    }
+    if (moved)
+        find_last_groups(&w);
     uint32_t peak = find_peak(slot_net, out->slot_count);
     for (uint32_t i = out->slot_count; i-- > 0;) {
         uint32_t p = out->slot_pass[i], group = out->slot_group[i], to = find_latest(&w, p);

@@ -20,7 +20,7 @@
  *
  * O(passes * LOOK * queues + uses + edges). Serial, but for regions. */
 
-enum { LOOK = 24, LOOK_CLOSED = 32 }; /* ready passes of a lane and closed resources of a queue that are looked at */
+enum { LOOK = 8, LOOK_CLOSED = 32 }; /* ready passes of a lane and closed resources of a queue that are looked at */
 #define NEVER 1e300
 
 /* A closed resource, and those of its bytes that no pass took over. */
@@ -56,7 +56,6 @@ typedef struct list_work {
     hdi_room room;
     double drain_us; /* what a barrier costs: nothing while another queue has nothing to do */
     int64_t fresh; /* bytes under the cap that no pass has had yet */
-    int64_t small_bytes; /* not worth waiting for consumers */
     uint32_t slots, queue_count, words, waiting_count, edge_capacity;
     uint32_t homes; /* of all lanes */
     list_queue queue[HD_MAX_QUEUES];
@@ -230,10 +229,12 @@ static void leave(list_work *w, uint32_t rank)
         l->key[at] = l->key[at + 1];
 }
 
-/* Whether a ready pass may be scheduled: in the window, and not too early where its consumers wait anyway. */
+/* Whether a ready pass may be scheduled: in the window, and not too early where its consumers wait anyway and what it
+ * opens is much. */
 static HDI_INLINE bool is_due(const list_work *w, uint32_t rank)
 {
-    bool waits = w->l.node[rank].patient && hdi_sched_bytes(w->s, rank) > w->small_bytes;
+    enum { SMALL_PART = 64 };
+    bool waits = w->l.node[rank].patient && hdi_sched_bytes(w->s, rank) > (int64_t)w->rules.cap / SMALL_PART;
     return rank - w->room.oldest < (waits ? w->rules.patience + 1 : w->rules.window);
 }
 
@@ -538,7 +539,6 @@ static void begin_lanes(list_work *w, uint64_t *keys, size_t lane_keys)
 static bool make_work(list_work *w, const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules,
                       hdi_schedule *out)
 {
-    enum { SMALL_PART = 64 };
     const uint32_t kept = s->kept_count, queues = s->queues->count;
     const size_t lane_keys = rules->window < kept ? rules->window : kept;
     *w = (list_work){.s = s,
@@ -546,7 +546,6 @@ static bool make_work(list_work *w, const hdi_sched *s, const hdi_list *list, co
                      .rules = *rules,
                      .out = out,
                      .fresh = (int64_t)rules->cap - s->live_before,
-                     .small_bytes = (int64_t)rules->cap / SMALL_PART,
                      .queue_count = queues,
                      .words = s->clock_words,
                      .state = HDI_ARENA_ARRAY(s->arena, uint8_t, (size_t)kept + HDI_MOST_LIST_WINDOW)};

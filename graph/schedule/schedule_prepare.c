@@ -12,7 +12,7 @@ typedef struct prepare_work {
     const uint8_t *pass_kept;
     const hd_memory_need *need;
     bool several; /* workers */
-    _Atomic(bool) mixed, may_copy_depth;
+    _Atomic(bool) mixed;
 } prepare_work;
 
 /* ---- queues ---- */
@@ -52,13 +52,18 @@ static bool copies_depth(const hdi_decl *decl, uint32_t pass)
     return false;
 }
 
-/* Whether some pass may do that with an image, by the usage that its uses imply; custom accesses need not imply any. */
-static bool is_copied_depth(const hdi_decl *decl, uint32_t res)
+/* Whether some pass may do that, by the usage that the uses of images imply; custom accesses need not imply any. */
+static bool may_copy_depth(const hdi_decl *decl)
 {
     enum { TRANSFER_SRC = 1, TRANSFER_DST = 2 }; /* VkImageUsageFlagBits */
-    bool may = (uint32_t)decl->res_state[res].word & (TRANSFER_SRC | TRANSFER_DST) ||
-               decl->access_count > HDI_ACCESS_CUSTOM_FIRST;
-    return may && !(decl->res_flags[res] & HDI_RES_BUFFER) && hdi_format_aspects(decl->res_info[res].format) != 0;
+    if (decl->access_count > HDI_ACCESS_CUSTOM_FIRST)
+        return true;
+    for (size_t r = 0, count = decl->res_count; r < count; r++) {
+        if (decl->res_state[r].word & (TRANSFER_SRC | TRANSFER_DST) && !(decl->res_flags[r] & HDI_RES_BUFFER) &&
+            hdi_format_aspects(decl->res_info[r].format) != 0)
+            return true;
+    }
+    return false;
 }
 
 uint32_t hdi_sched_kinds(const hdi_sched *s, uint32_t pass)
@@ -203,7 +208,7 @@ static HDI_INLINE void judge_resources_of(prepare_work *w, uint32_t begin, uint3
     enum { NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
     const hdi_sched *s = w->s;
     hdi_sched_rank *rank = s->rank;
-    bool mixed = false, copies = false;
+    bool mixed = false;
     for (uint32_t r = begin; r < end; r++) {
         hdi_sched_res *res = &s->res[r];
         uint64_t readers = s->decl->res_state[r].word & HDI_RES_READERS;
@@ -217,7 +222,6 @@ static HDI_INLINE void judge_resources_of(prepare_work *w, uint32_t begin, uint3
             res->mixed |= HDI_MIXED_OPENERS;
         res->writes = (uint16_t)(writes < UINT16_MAX ? writes : UINT16_MAX);
         mixed |= res->mixed != 0;
-        copies |= s->res_last_slots && is_copied_depth(s->decl, r);
         if (bytes == 0 || uses == 0) {
             res->bytes = 0;
             res->first = res->last = HDI_NONE;
@@ -230,8 +234,6 @@ static HDI_INLINE void judge_resources_of(prepare_work *w, uint32_t begin, uint3
     }
     if (mixed)
         atomic_store_explicit(&w->mixed, true, memory_order_relaxed);
-    if (copies)
-        atomic_store_explicit(&w->may_copy_depth, true, memory_order_relaxed);
 }
 
 static void judge_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -314,7 +316,7 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     hdi_crew_ranges(crew, passes, PASSES, note_uses, &w);
     hdi_crew_ranges(crew, decl->res_count, RESOURCES, judge_resources, &w);
     s->mixed = atomic_load_explicit(&w.mixed, memory_order_relaxed);
-    s->may_copy_depth = atomic_load_explicit(&w.may_copy_depth, memory_order_relaxed);
+    s->may_copy_depth = s->res_last_slots && may_copy_depth(decl);
     cut_regions(s, count_regions(count, crew->region_passes), cuts);
     return HD_OK;
 }

@@ -125,3 +125,31 @@ Test(quality, what_is_added_for_nothing_is_found)
     hd_graph_destroy(graph);
     hdb_workload_free(workload);
 }
+
+/* ---- orders ---- */
+
+/* On one queue, order `overlap` may take twice the memory of `memory`: it needs no more barrier batches. */
+Test(quality, overlap_has_no_more_batches_than_memory)
+{
+    static const uint32_t sizes[] = {50, 150, 500};
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint32_t family = 0; family < HDB_FAMILY_COUNT; family++) {
+        for (uint32_t k = 0; k < 9; k++) {
+            const uint32_t passes = sizes[k / 3], seed = 1 + k % 3;
+            hdb_workload *workload = hdb_workload_make(family, passes, seed, false);
+            hd_plan_stats overlap, memory;
+            cr_assert_not_null(workload);
+            hdb_workload_declare(workload, graph);
+            cr_assert_eq(hdb_compile(graph, &hdb_queue_sets[0], (hdb_goal){.order = HD_ORDER_OVERLAP}, NULL, &overlap),
+                         HD_OK);
+            hdb_workload_declare(workload, graph);
+            cr_assert_eq(hdb_compile(graph, &hdb_queue_sets[0], (hdb_goal){.order = HD_ORDER_MEMORY}, NULL, &memory),
+                         HD_OK);
+            cr_expect_leq(overlap.barrier_batches, memory.barrier_batches, "%s %u %u", hdb_family_names[family], passes,
+                          seed);
+            hdb_workload_free(workload);
+        }
+    }
+    hd_graph_destroy(graph);
+}
