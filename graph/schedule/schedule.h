@@ -189,8 +189,9 @@ bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t 
  * not up to date. False: memory ran out. */
 bool hdi_sched_level(const hdi_sched *s, uint64_t cap, bool moved, const int64_t *slot_net, int64_t *group_live,
                      hdi_schedule *out);
-/* Numbers the groups of slots without the empty ones. begin: how many passes each group has; then its first slot. */
-void hdi_sched_begin_groups(uint32_t *begin, hdi_schedule *out);
+/* Puts passes into slots by their groups, those of a group in the order of `pass`; empty groups are left out. False:
+ * memory ran out. */
+bool hdi_sched_put_in_groups(const hdi_sched *s, const uint32_t *pass_group, const uint32_t *pass, hdi_schedule *out);
 
 /* ---- several GPU queues ---- */
 

@@ -132,8 +132,8 @@ static HDI_INLINE bool fits(group_work *w, uint32_t rank, int64_t bytes)
     const bool here = bytes <= w->room.cap - w->live;
     if (rank == w->room.oldest)
         return here || w->slots == w->group_begin;
-    return here && w->group > w->newest[rank] + find_float(w->s, w->s->rank_pass[rank]) &&
-           hdi_room_fits(&w->room, rank, bytes);
+    return here && hdi_room_fits(&w->room, rank, bytes) &&
+           w->group > w->newest[rank] + find_float(w->s, w->s->rank_pass[rank]);
 }
 
 /* Takes what is ready and fits, by rank. Whether some pass was refused. */

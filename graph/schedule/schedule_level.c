@@ -150,33 +150,24 @@ static uint32_t find_peak(const int64_t *slot_net, uint32_t slot_count)
     return peak;
 }
 
-void hdi_sched_begin_groups(uint32_t *begin, hdi_schedule *out)
+bool hdi_sched_put_in_groups(const hdi_sched *s, const uint32_t *pass_group, const uint32_t *pass, hdi_schedule *out)
 {
-    uint32_t groups = 0, at = 0;
-    for (uint32_t g = 0; g < out->group_count; g++) {
-        uint32_t count = begin[g];
+    const uint32_t n = out->slot_count, count = out->group_count;
+    uint32_t *begin = HDI_ARENA_ZEROED(s->arena, uint32_t, count), groups = 0, at = 0;
+    if (!begin)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        begin[pass_group[pass[i]]]++;
+    for (uint32_t g = 0; g < count; g++) {
+        uint32_t passes = begin[g];
         begin[g] = at;
-        groups += count != 0;
-        for (uint32_t i = 0; i < count; i++)
+        groups += passes != 0;
+        for (uint32_t i = 0; i < passes; i++)
             out->slot_group[at++] = groups;
     }
     out->group_count = groups + 1;
-}
-
-/* Puts the passes back into one list by their groups. False: memory ran out. */
-static bool put_in_groups(const level_work *w, hdi_schedule *out)
-{
-    uint32_t n = out->slot_count;
-    uint32_t *pass = HDI_ARENA_ARRAY(w->s->arena, uint32_t, n);
-    uint32_t *begin = HDI_ARENA_ZEROED(w->s->arena, uint32_t, w->group_count);
-    if (!pass || !begin)
-        return false;
-    memcpy(pass, out->slot_pass, n * sizeof(*pass));
     for (uint32_t i = 0; i < n; i++)
-        begin[w->group[pass[i]]]++;
-    hdi_sched_begin_groups(begin, out);
-    for (uint32_t i = 0; i < n; i++)
-        out->slot_pass[begin[w->group[pass[i]]]++] = pass[i];
+        out->slot_pass[begin[pass_group[pass[i]]]++] = pass[i];
     return true;
 }
 
@@ -186,7 +177,8 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, bool moved, const int64_t
     level_work w = {
         .s = s, .out = out, .live = group_live, .group = s->pass_left, .group_count = out->group_count};
     w.strain = HDI_ARENA_ARRAY(s->arena, uint64_t, (size_t)w.group_count + 1);
-    if (!w.strain)
+    uint32_t *pass = HDI_ARENA_ARRAY(s->arena, uint32_t, out->slot_count);
+    if (s->arena->failed)
         return false;
     while (cap >> w.shift >> CAP_BITS)
         w.shift++;
@@ -214,5 +206,6 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, bool moved, const int64_t
             w.group[p] = to;
         }
     }
-    return put_in_groups(&w, out);
+    memcpy(pass, out->slot_pass, out->slot_count * sizeof(*pass));
+    return hdi_sched_put_in_groups(s, w.group, pass, out);
 }

@@ -20,7 +20,7 @@
  *
  * O(passes * LOOK * queues + uses + edges). Serial, but for regions. */
 
-enum { LOOK = 8, LOOK_CLOSED = 32 }; /* ready passes of a lane and closed resources of a queue that are looked at */
+enum { LOOK = 10, LOOK_CLOSED = 32 }; /* ready passes of a lane and closed resources of a queue that are looked at */
 #define NEVER 1e300
 
 /* A closed resource, and those of its bytes that no pass took over. */

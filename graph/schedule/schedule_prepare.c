@@ -168,12 +168,15 @@ static HDI_INLINE void note_use(hdi_sched_res *res, uint32_t rank, uint32_t writ
         atomic_fetch_add_explicit((_Atomic(uint32_t) *)&res->left, 1, memory_order_relaxed);
 }
 
-static HDI_INLINE void note_uses_of(const prepare_work *w, uint32_t begin, uint32_t end, bool several)
+static void note_uses(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    (void)part;
+    const prepare_work *w = user;
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
     const uint32_t *use_res = decl->use_res, *use_pass = decl->use_pass, *pass_rank = s->pass_rank;
     const uint8_t *use_flags = decl->use_flags;
+    const bool several = w->several;
     hdi_sched_res *res = s->res;
     for (uint32_t p = begin; p < end; p++) { /* uses of kept passes in a row are one loop */
         uint32_t first = p;
@@ -182,16 +185,6 @@ static HDI_INLINE void note_uses_of(const prepare_work *w, uint32_t begin, uint3
         for (size_t u = decl->pass_use_begin[first], last = decl->pass_use_begin[p]; u < last; u++)
             note_use(&res[use_res[u]], pass_rank[use_pass[u]], use_flags[u] / HDI_USE_WRITES & 1, several);
     }
-}
-
-static void note_uses(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    (void)part;
-    const prepare_work *w = user;
-    if (w->several)
-        note_uses_of(w, begin, end, true);
-    else
-        note_uses_of(w, begin, end, false);
 }
 
 static HDI_INLINE void add_bytes(int64_t *sum, int64_t bytes, bool several)
@@ -203,10 +196,13 @@ static HDI_INLINE void add_bytes(int64_t *sum, int64_t bytes, bool several)
 }
 
 /* Which resources are mixed, and what the others add to their ranks. `left` counts writes until here. */
-static HDI_INLINE void judge_resources_of(prepare_work *w, uint32_t begin, uint32_t end, bool several)
+static void judge_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    (void)part;
+    prepare_work *w = user;
     enum { NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
     const hdi_sched *s = w->s;
+    const bool several = w->several;
     hdi_sched_rank *rank = s->rank;
     bool mixed = false;
     for (uint32_t r = begin; r < end; r++) {
@@ -234,16 +230,6 @@ static HDI_INLINE void judge_resources_of(prepare_work *w, uint32_t begin, uint3
     }
     if (mixed)
         atomic_store_explicit(&w->mixed, true, memory_order_relaxed);
-}
-
-static void judge_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    (void)part;
-    prepare_work *w = user;
-    if (w->several)
-        judge_resources_of(w, begin, end, true);
-    else
-        judge_resources_of(w, begin, end, false);
 }
 
 /* ---- regions ---- */
@@ -324,8 +310,9 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
 /* ---- a region ---- */
 
 /* Levels, and how many passes of the region each pass depends on. */
-static HDI_INLINE void find_levels(hdi_sched *s, bool whole)
+static void find_levels(hdi_sched *s)
 {
+    const bool whole = s->whole;
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, begin = s->pass_begin;
     uint32_t *pass_level = s->pass_level, depth = 0, roots = 0;
     for (size_t rank = 0, count = s->kept_count; rank < count; rank++) {
@@ -389,20 +376,12 @@ static void mark_mixed(hdi_sched *s)
     }
 }
 
-static void find_all_levels(hdi_sched *s)
-{
-    if (s->whole)
-        find_levels(s, true);
-    else
-        find_levels(s, false);
-}
-
 bool hdi_sched_begin_region(hdi_sched *s)
 {
     s->root = HDI_ARENA_ARRAY(s->arena, uint32_t, (size_t)s->kept_count + 1);
     if (!s->root)
         return false;
-    find_all_levels(s);
+    find_levels(s);
     if (!s->whole)
         count_older(s);
     if (s->mixed)
@@ -439,5 +418,5 @@ void hdi_sched_undo(hdi_sched *s, const uint32_t *slot_pass, uint32_t slot_count
                 memset(&s->res_last_slots[r * words], 0, words * sizeof(*s->res_last_slots));
         }
     }
-    find_all_levels(s);
+    find_levels(s);
 }

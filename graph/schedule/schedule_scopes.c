@@ -195,33 +195,34 @@ static bool gather_chains(scope_work *w, const hdi_schedule *out)
     return any;
 }
 
-/* Puts the passes back into one list: chains behind all other passes of their group. False: memory ran out. */
-static bool put_in_groups(const scope_work *w, int64_t *slot_net, hdi_schedule *out)
+/* Puts the passes back into slots: chains behind all other passes of their group. False: memory ran out. */
+static bool put_in_slots(const scope_work *w, int64_t *slot_net, hdi_schedule *out)
 {
     hdi_arena *arena = w->s->arena;
-    uint32_t n = out->slot_count, first = w->s->pass_begin, groups = 0, *begin = w->count;
-    uint32_t *pass = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    const uint32_t n = out->slot_count, first = w->s->pass_begin;
+    uint32_t *pass = HDI_ARENA_ARRAY(arena, uint32_t, n), count = 0, groups = 0;
     int64_t *net = HDI_ARENA_ARRAY(arena, int64_t, w->s->pass_end - first); /* by pass */
     if (arena->failed)
         return false;
-    memcpy(pass, out->slot_pass, n * sizeof(*pass));
-    for (uint32_t i = 0; i < n; i++)
-        net[pass[i] - first] = slot_net[i];
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = out->slot_pass[i] - first;
+        net[p] = slot_net[i];
+        if (w->follower[p] == HDI_NONE && !w->continues[p])
+            pass[count++] = out->slot_pass[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = out->slot_pass[i];
+        bool starts = w->follower[p - first] != HDI_NONE && !w->continues[p - first];
+        for (; starts && p != HDI_NONE; p = w->follower[p - first])
+            pass[count++] = p;
+    }
     for (uint32_t g = 0; g < out->group_count; g++) {
         if (w->count[g])
             w->live[++groups] = w->live[g];
     }
     w->live[groups + 1] = 0;
-    hdi_sched_begin_groups(begin, out);
-    for (uint32_t i = 0; i < n; i++) {
-        if (w->follower[pass[i] - first] == HDI_NONE && !w->continues[pass[i] - first])
-            out->slot_pass[begin[w->group[pass[i]]]++] = pass[i];
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        bool starts = w->follower[pass[i] - first] != HDI_NONE && !w->continues[pass[i] - first];
-        for (uint32_t p = starts ? pass[i] : HDI_NONE; p != HDI_NONE; p = w->follower[p - first])
-            out->slot_pass[begin[w->group[p]]++] = p;
-    }
+    if (!hdi_sched_put_in_groups(w->s, w->group, pass, out))
+        return false;
     for (uint32_t i = 0; i < n; i++)
         slot_net[i] = net[out->slot_pass[i] - first];
     return true;
@@ -261,5 +262,5 @@ bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t 
         w.count[out->slot_group[i]]++;
     }
     bool any = gather_chains(&w, out);
-    return !s->arena->failed && (!any || put_in_groups(&w, slot_net, out));
+    return !s->arena->failed && (!any || put_in_slots(&w, slot_net, out));
 }
