@@ -19,6 +19,13 @@ int diff_command(int argc, char **argv);
 int view_command(int argc, char **argv);
 int capture_command(int argc, char **argv);
 
+/* heddle verify --capture; dot and html may be null. */
+typedef struct verify_capture_options {
+    const char *path, *dot, *html;
+    bool list;
+} verify_capture_options;
+int verify_capture(const verify_capture_options *options);
+
 /* The queues of --queues. */
 typedef struct queue_list {
     hd_queue_desc queue[HD_MAX_QUEUES - 1];

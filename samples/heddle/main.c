@@ -11,7 +11,7 @@
 static const char usage[] =
     "usage: heddle compile GRAPH.fgt [options]\n"
     "       heddle verify GRAPH.fgt PLAN.json\n"
-    "       heddle verify --capture FILE [--list]                what an engine gave to Vulkan\n"
+    "       heddle verify --capture FILE [--list] [--dot OUT] [--html OUT]   what an engine gave to Vulkan\n"
     "       heddle capture FILE --graph dot|json|html [OUT]      which command of a capture needs which\n"
     "       heddle capture FILE --needs COMMAND                  all that a command needs; with --graph: drawn alone\n"
     "       heddle capture FILE --dead                           commands and barriers that nothing needs\n"

@@ -114,6 +114,26 @@ Test(capture_command, graphs)
     json_decref(graph);
 }
 
+/* heddle verify --capture draws what is broken. */
+Test(capture_command, pictures_of_what_is_broken)
+{
+    put_stream();
+    FILE *file = fopen("broken.json", "wb");
+    cr_assert_not_null(file);
+    const char *barrier = strstr(stream, BARRIER);
+    fprintf(file, "%.*s", (int)(barrier - stream), stream);
+    fputs(barrier + strlen(BARRIER ", "), file); /* the first barrier is gone */
+    fclose(file);
+    const char *verify =
+        "'" HEDDLE_BINARY_DIR "/samples/heddle/heddle' verify --capture broken.json --html out.html --dot "
+        "out.dot >out 2>err";
+    cr_expect_eq(WEXITSTATUS(system(verify)), 3, "%s", contents("err"));
+    cr_expect_not_null(strstr(contents("out.html"), "race on buffer 0"));
+    cr_expect_not_null(strstr(contents("out.dot"), "nothing between"));
+    cr_expect_eq(WEXITSTATUS(system("'" HEDDLE_BINARY_DIR "/samples/heddle/heddle' verify a.fgt b.json --dot x 2>err")),
+                 1);
+}
+
 Test(capture_command, mistakes)
 {
     put_stream();

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_STREAM_H
 #define HEDDLE_STREAM_H
 
-#include <heddle/graph.h>
+#include <heddle/plan_tools.h>
 
 HD_API_BEGIN
 
@@ -90,8 +90,9 @@ typedef struct hd_stream_command {
 #define HD_STREAM_STATE_VERTEX(binding) (UINT64_C(1) << (20 + (binding))) /* bindings from 7 on share one */
 #define HD_STREAM_STATE_VIEWPORT (UINT64_C(1) << 28)
 #define HD_STREAM_STATE_SCISSOR (UINT64_C(1) << 29)
-#define HD_STREAM_STATE_DYNAMIC(k) (UINT64_C(1) << (30 + (k))) /* other dynamic state, in the order of capture_bind.c  \
-                                                                */
+#define HD_STREAM_STATE_DYNAMIC(k)                                                                                     \
+    (UINT64_C(1) << (30 + (k))) /* other dynamic state, in the order of capture_bind.c                                 \
+                                 */
 
 typedef struct hd_stream_submit {
     uint32_t queue;
@@ -134,9 +135,11 @@ hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *all
 /* HD_OK: no rule is broken. HD_PLAN_INVALID: desc->message (may be null, as desc) got a sentence for each broken rule,
  * beginning with its word: race, layout, content, ownership, wait, event, stages. It names both commands; a race of two
  * commands on a resource, and a sentence that would be the same again, are said once. */
+/* desc->finding gets the same as numbers: places name commands of the stream (kind HD_PLACE_PASS: one that accesses
+ * something, use: in accesses; HD_PLACE_BARRIER: index in barriers; HD_PLACE_NONE: none), submit and command those of
+ * the stream. rule: HD_RULE_EXECUTION, _AVAILABILITY, _VISIBILITY of races, _LAYOUT, _CONTENT, _OWNERSHIP, or
+ * _STRUCTURE for waits, events and stages, which have no places. There is no repair. */
 hd_result hd_stream_verify(const hd_stream *stream, const hd_verify_desc *desc);
-
-/* ---- what needs what ---- */
 
 typedef enum hd_stream_node_kind {
     HD_STREAM_NODE_COMMAND, /* one that accesses something, or sets or uses state */
@@ -150,6 +153,25 @@ typedef struct hd_stream_node {
     uint32_t command; /* in the stream's commands; HD_NONE: a wait or signal */
     uint32_t element; /* in the stream's barriers or syncs; HD_NONE: a command */
 } hd_stream_node;
+
+/* What stands between the two commands of a finding: barriers, waits and signals that could order them, and which bits
+ * they lack for it. */
+typedef struct hd_stream_between {
+    hd_stream_node node;                  /* barriers, waits and signals */
+    uint64_t src_lacks, src_access_lacks; /* of the first command's stages and writes */
+    uint64_t dst_lacks, dst_access_lacks; /* of the second one's stages and accesses */
+} hd_stream_between;
+/* Fills out with at most room of them, those next to the second command, in the order of the stream; *count becomes how
+ * many. HD_OK, HD_INVALID_ARGUMENT (a finding without two places). */
+hd_result hd_stream_between_get(const hd_stream *stream, const hd_finding *finding, hd_stream_between *out,
+                                uint32_t room, uint32_t *count);
+typedef enum hd_stream_picture_format { HD_STREAM_PICTURE_DOT, HD_STREAM_PICTURE_HTML } hd_stream_picture_format;
+/* Draws findings of a stream: the two commands of each, what stands between them, the scopes, and the bits that lack.
+ * HD_OK, HD_IO, HD_INVALID_ARGUMENT. */
+hd_result hd_stream_picture_write(const hd_stream *stream, const hd_finding *findings, uint32_t count,
+                                  hd_stream_picture_format format, FILE *file);
+
+/* ---- what needs what ---- */
 
 typedef enum hd_stream_edge_kind {
     HD_STREAM_EDGE_CONTENT, /* to reads what from wrote */

@@ -48,7 +48,9 @@ void hdi_cverify_fail(hdi_cverify *c, const char *format, ...)
     c->bad = true;
     if (c->stop)
         return;
-    if (c->desc->message) {
+    hd_finding found = c->found;
+    c->found = (hd_finding){.rule = HD_RULE_STRUCTURE, .resource = HD_NONE, .other_resource = HD_NONE};
+    if (c->desc->message || c->desc->finding) {
         char text[800];
         uint64_t key = UINT64_C(0xcbf29ce484222325); /* FNV-1a, of what is hardly a key of a race */
         va_list list;
@@ -59,10 +61,33 @@ void hdi_cverify_fail(hdi_cverify *c, const char *format, ...)
             key = (key ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
         if (hdi_cverify_said(c, key))
             return;
-        c->desc->message(text, c->desc->user);
+        found.text = text;
+        if (c->desc->message)
+            c->desc->message(text, c->desc->user);
+        if (c->desc->finding)
+            c->desc->finding(&found, c->desc->user);
     }
     c->messages++;
     c->stop = c->messages >= c->limit;
+}
+
+hd_verify_place hdi_cverify_place(const hdi_cverify *c, uint32_t use, uint32_t node)
+{
+    hd_verify_place place = {.index = HD_NONE, .use = HD_NONE, .queue = HD_NONE, .submit = HD_NONE, .command = HD_NONE};
+    if (use != HDI_NONE) {
+        place.kind = HD_PLACE_PASS;
+        place.index = place.command = c->use_command[use];
+        place.use = c->access_of[use];
+    } else if (node != HDI_NONE) {
+        place.kind = HD_PLACE_BARRIER;
+        place.index = c->v.node[node].barrier;
+        place.command = c->command_of[c->v.node[node].command];
+    } else {
+        return place;
+    }
+    place.submit = c->command_submit[place.command];
+    place.queue = c->s->submits[place.submit].queue;
+    return place;
 }
 
 const char *hdi_cverify_command(const hdi_cverify *c, uint32_t command, hdi_ctext *out)
@@ -213,7 +238,7 @@ hd_result hd_stream_verify(const hd_stream *stream, const hd_verify_desc *desc)
     hdi_cverify c = {.s = stream, .desc = desc ? desc : &none};
     c.v.desc = &none;
     c.v.limit = 1;
-    c.limit = !c.desc->message ? 1 : c.desc->max_messages ? c.desc->max_messages : 16;
+    c.limit = !c.desc->message && !c.desc->finding ? 1 : c.desc->max_messages ? c.desc->max_messages : 16;
     hdi_arena_init(&c.v.arena, &c.desc->allocator);
     hd_result result = run(&c);
     hdi_arena_free(&c.v.arena);

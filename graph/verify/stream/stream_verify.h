@@ -28,6 +28,7 @@ typedef struct hdi_cverify {
     const hd_verify_desc *desc;
     uint32_t messages, limit;
     bool bad, stop;
+    hd_finding found; /* what the next sentence is about */
 
     uint32_t *sub;                     /* plan submit -> submit of the stream, HDI_NONE: one that was made up */
     uint32_t *command_of;              /* plan command -> command of the stream */
@@ -49,6 +50,8 @@ typedef struct hdi_cverify {
 
 /* Hands out a message, unless the same words were handed out before. */
 void hdi_cverify_fail(hdi_cverify *c, const char *format, ...) HDI_PRINTF(2, 3);
+/* Of a use, or a node where use is HDI_NONE; both: of nothing. */
+hd_verify_place hdi_cverify_place(const hdi_cverify *c, uint32_t use, uint32_t node);
 /* Whether something with this key was said; it counts as said from now on. Then only the verdict is to be set. */
 bool hdi_cverify_said(hdi_cverify *c, uint64_t key);
 

@@ -96,6 +96,16 @@ static bool meets(const hdi_cverify *c, uint32_t x, uint32_t y)
     return a->resource != b->resource || hdi_box_meets(&a->box, &b->box);
 }
 
+/* What the next sentence is about: uses, or nodes with HDI_NONE as use. */
+static void about(hdi_cverify *c, uint32_t rule, uint32_t x, uint32_t xn, uint32_t y, uint32_t yn, uint32_t res)
+{
+    c->found = (hd_finding){.rule = rule, .resource = res, .other_resource = HD_NONE};
+    c->found.first = hdi_cverify_place(c, x, xn);
+    c->found.second = hdi_cverify_place(c, y, yn);
+    if (x != HDI_NONE && access_of(c, x)->resource != res)
+        c->found.other_resource = access_of(c, x)->resource;
+}
+
 static void race(hdi_cverify *c, uint32_t x, uint32_t y, bool x_writes)
 {
     hdi_ctext a, b, r;
@@ -104,6 +114,8 @@ static void race(hdi_cverify *c, uint32_t x, uint32_t y, bool x_writes)
     const uint64_t prime = UINT64_C(0x100000001b3); /* sentences are asked for too: by hashes */
     if (hdi_cverify_said(c, (c->use_command[x] * prime + c->use_command[y]) * prime + ry))
         return;
+    about(c, hdi_verify_use_before_use(&c->v, x, y) ? HD_RULE_VISIBILITY : HD_RULE_EXECUTION, x, HDI_NONE, y, HDI_NONE,
+          ry);
     hdi_cverify_fail(c, "race on %s%s: %s %s, %s %s: %s", hdi_cverify_resource(c, ry, &r),
                      rx == ry ? "" : " through its alias", hdi_cverify_command(c, c->use_command[x], &a),
                      x_writes ? "writes" : "reads", hdi_cverify_command(c, c->use_command[y], &b),
@@ -144,6 +156,7 @@ static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
     if (n != HDI_NONE && !behind_load(c, seg, y) &&
         (!hdi_verify_node_before_use(&c->v, n, y) || !hdi_verify_memory_to_use(&c->v, HDI_NONE, n, s, y, ys))) {
         hdi_ctext a, b, r;
+        about(c, HD_RULE_EXECUTION, HDI_NONE, n, y, HDI_NONE, access_of(c, y)->resource);
         hdi_cverify_fail(c, "race on %s: %s changes its layout or owner, %s does not wait for it",
                          hdi_cverify_resource(c, access_of(c, y)->resource, &r), hdi_cverify_node(c, n, &a),
                          hdi_cverify_command(c, c->use_command[y], &b));
@@ -160,6 +173,8 @@ static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
 static void race_with_node(hdi_cverify *c, uint32_t res, uint32_t x, uint32_t n, bool x_writes)
 {
     hdi_ctext a, b, r;
+    about(c, hdi_verify_use_before_node(&c->v, x, n) ? HD_RULE_AVAILABILITY : HD_RULE_EXECUTION, x, HDI_NONE, HDI_NONE,
+          n, res);
     hdi_cverify_fail(
         c, "race on %s: %s %s, %s changes layout or owner: %s", hdi_cverify_resource(c, res, &r),
         hdi_cverify_command(c, c->use_command[x], &a), x_writes ? "writes" : "reads", hdi_cverify_node(c, n, &b),
@@ -176,6 +191,8 @@ static void check_node(hdi_cverify *c, uint32_t n, uint32_t res, uint32_t s)
             race_with_node(c, res, x, n, true);
     }
     uint32_t before = seg->write_node;
+    if (before != HDI_NONE)
+        about(c, HD_RULE_EXECUTION, HDI_NONE, before, HDI_NONE, n, res);
     if (before != HDI_NONE && c->v.node[before].command == c->v.node[n].command && before != n)
         hdi_cverify_fail(c, "race on %s: two barriers of %s change it", hdi_cverify_resource(c, res, &r),
                          hdi_cverify_node(c, n, &a));
@@ -264,10 +281,12 @@ static void check_layout(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
         return;
     if (seg->layout == HDI_NONE)
         seg->layout = plain_layout(x->layout);
-    else if (seg->layout != plain_layout(x->layout))
+    else if (seg->layout != plain_layout(x->layout)) {
+        about(c, HD_RULE_LAYOUT, HDI_NONE, seg->write_node, u, HDI_NONE, x->resource);
         hdi_cverify_fail(c, "layout: %s uses %s in layout %s, but it is in %s",
                          hdi_cverify_command(c, c->use_command[u], &a), hdi_cverify_resource(c, x->resource, &r),
                          HDI_LAYOUT_TEXT(x->layout), HDI_LAYOUT_TEXT(seg->layout));
+    }
 }
 
 static void check_owner(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
@@ -278,6 +297,7 @@ static void check_owner(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
     if (queue->kind == HD_QUEUE_HOST || c->s->resources[x->resource].flags & HD_STREAM_CONCURRENT)
         return;
     if (seg->released != HDI_NONE) {
+        about(c, HD_RULE_OWNERSHIP, HDI_NONE, seg->released, u, HDI_NONE, x->resource);
         hdi_cverify_fail(c, "ownership: %s uses %s between its release by %s and its acquire",
                          hdi_cverify_command(c, c->use_command[u], &a), hdi_cverify_resource(c, x->resource, &r),
                          hdi_cverify_node(c, seg->released, &b));
@@ -286,10 +306,12 @@ static void check_owner(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
     bool overwrites = info_of(c, u)->writes && !info_of(c, u)->reads && !is_image(c, x->resource);
     if (seg->owner == HDI_NONE || overwrites)
         seg->owner = queue->family;
-    else if (seg->owner != queue->family)
+    else if (seg->owner != queue->family) {
+        about(c, HD_RULE_OWNERSHIP, HDI_NONE, seg->write_node, u, HDI_NONE, x->resource);
         hdi_cverify_fail(c, "ownership: %s (family %u) uses %s, which family %u owns",
                          hdi_cverify_command(c, c->use_command[u], &a), queue->family,
                          hdi_cverify_resource(c, x->resource, &r), seg->owner);
+    }
 }
 
 static void check_content(hdi_cverify *c, uint32_t u, const hdi_cseg *seg)
@@ -303,6 +325,7 @@ static void check_content(hdi_cverify *c, uint32_t u, const hdi_cseg *seg)
             return;
     }
     hdi_ctext a, r;
+    about(c, HD_RULE_CONTENT, HDI_NONE, HDI_NONE, u, HDI_NONE, x->resource);
     hdi_cverify_fail(c, "content: %s reads undefined content of %s", hdi_cverify_command(c, c->use_command[u], &a),
                      hdi_cverify_resource(c, x->resource, &r));
 }
@@ -363,6 +386,7 @@ static void walk_transfer(hdi_cverify *c, uint32_t n, uint32_t s)
     hdi_cseg *seg = &c->seg[s];
     hdi_ctext x, y, r;
     const char *name = hdi_cverify_resource(c, b->resource, &r), *by = hdi_cverify_node(c, n, &x);
+    about(c, HD_RULE_OWNERSHIP, HDI_NONE, seg->released, HDI_NONE, n, b->resource);
     if (c->s->resources[b->resource].flags & HD_STREAM_CONCURRENT)
         hdi_cverify_fail(c, "ownership: %s moves %s, which is concurrent", by, name);
     if (node->flags & HV_RELEASE) {
@@ -395,6 +419,7 @@ static void walk_transfer(hdi_cverify *c, uint32_t n, uint32_t s)
 static void check_layouts(hdi_cverify *c, uint32_t n, const hd_plan_barrier *b, const hdi_cseg *seg)
 {
     hdi_ctext x, r;
+    about(c, HD_RULE_LAYOUT, HDI_NONE, seg->write_node, HDI_NONE, n, b->resource);
     if (b->old_layout && seg->layout != HDI_NONE && plain_layout(b->old_layout) != seg->layout)
         hdi_cverify_fail(c, "layout: %s takes %s from layout %s, but it is in %s", hdi_cverify_node(c, n, &x),
                          hdi_cverify_resource(c, b->resource, &r), HDI_LAYOUT_TEXT(b->old_layout),
@@ -417,6 +442,7 @@ static void walk_segment(hdi_cverify *c, uint32_t n, const hd_plan_barrier *b, u
         return;
     check_node(c, n, b->resource, s);
     take_memory(c, HDI_NONE, n, b->resource, s);
+    about(c, HD_RULE_OWNERSHIP, HDI_NONE, seg->released, HDI_NONE, n, b->resource);
     if (node->flags & (HV_RELEASE | HV_ACQUIRE)) {
         walk_transfer(c, n, s);
     } else if (seg->released != HDI_NONE && b->old_layout) {
