@@ -215,7 +215,7 @@ static void signs(struct build *b, const struct house *h, const struct face *f, 
 {
     uint32_t seed = hash_bits(h->seed, side, 31);
     vec3s dark = v3(0.03f, 0.03f, 0.035f);
-    if (hash01(seed, 1, 31) > 0.38f) { /* a blade sign that stands out from the wall */
+    if (hash01(seed, 1, 31) > 0.22f) { /* a blade sign that stands out from the wall */
         float u = 1.2f + (f->length - 2.4f) * hash01(seed, 2, 31), y = 5.2f + 2.0f * hash01(seed, 3, 31);
         float tall = 4.0f + 6.5f * hash01(seed, 4, 31);
         tall = fminf(tall, h->height - y - 1.0f);
@@ -234,14 +234,14 @@ static void signs(struct build *b, const struct house *h, const struct face *f, 
         vec3s paint = neon_paint(seed / 7);
         float y = 4.75f;
         on_face(b, f, u - 0.1f, u + width + 0.1f, y - 0.1f, y + 1.2f, 0.16f, 0.02f, matter_of(PLAIN, 0, 0), dark, 0.5f);
-        on_face(b, f, u, u + width, y, y + 1.1f, 0.1f, 0.2f, matter_of(NEON, 1, seed & 0xffffffu), paint, 7.0f);
+        on_face(b, f, u, u + width, y, y + 1.1f, 0.1f, 0.2f, matter_of(NEON, 1, seed & 0xffffffu), paint, 6.2f);
         build_light(b, at_face(f, u + 0.5f * width, y + 0.4f, 1.6f), 10.0f, glms_vec3_scale(paint, 6.0f), v3(0, -1, 0),
                     -2.0f);
     }
     for (float u = 1.0f; u + 5.0f < f->length; u += 6.0f) { /* light of the shop windows, awnings over some */
         uint32_t shop = hash_bits(seed, (uint32_t)u, 32);
         if (hash01(shop, 1, 33) > 0.45f)
-            build_light(b, at_face(f, u + 2.0f, 2.2f, 1.5f), 8.0f, v3(2.4f, 1.45f, 0.72f), v3(0, -1, 0), -2.0f);
+            build_light(b, at_face(f, u + 2.0f, 2.2f, 1.5f), 8.0f, v3(1.7f, 1.0f, 0.48f), v3(0, -1, 0), -2.0f);
         if (hash01(shop, 2, 33) > 0.62f)
             on_face(b, f, u + 0.2f, u + 4.8f, 3.32f, 3.45f, 1.3f, 0.05f, matter_of(CLOTH, 0, 0),
                     v3(0.02f + 0.25f * hash01(shop, 3, 33), 0.03f + 0.05f * hash01(shop, 4, 33), 0.05f), 0.6f);
@@ -263,32 +263,32 @@ static void windows(struct build *b, const struct house *h, const struct face *f
     float bottom = h->base > 0.0f ? h->base : SHOP_HEIGHT;
     if (h->style == 1) {
         for (float u = 0.0f; u <= f->length + 0.01f; u += 1.5f)
-            on_face(b, f, u - 0.09f, u + 0.09f, bottom, h->height - 0.4f, 0.22f, 0.0f, matter_of(PLAIN, 0, 0), stone,
+            on_face(b, f, u - 0.09f, u + 0.09f, bottom, h->height - 0.4f, 0.22f, 0.0f, matter_of(PLAIN, 1, 0), stone,
                     0.7f);
     }
     for (float y = bottom; y + 1.0f < h->height; y += FLOOR) {
         if (h->style == 3 || h->style == 1)
             on_face(b, f, 0.0f, f->length, y - 0.09f, y + 0.09f, h->style == 3 ? 0.07f : 0.25f, 0.0f,
-                    matter_of(PLAIN, 0, 0), h->style == 3 ? v3(0.06f, 0.065f, 0.07f) : stone, 0.5f);
+                    matter_of(PLAIN, 1, 0), h->style == 3 ? v3(0.06f, 0.065f, 0.07f) : stone, 0.5f);
         for (float u = 0.0f; u + 2.9f < f->length && (h->style == 0 || h->style == 2); u += 3.0f) {
             float side = h->style == 2 ? 0.3f : 0.55f, low = h->style == 2 ? 0.95f : 0.9f;
             uint32_t seed =
                 hash_bits(h->seed + (uint32_t)(f->out.x * 3.0f + f->out.z * 5.0f + 8.0f), (uint32_t)u, (uint32_t)y);
             on_face(b, f, u + side - 0.06f, u + 3.06f - side, y + low - 0.14f, y + low, 0.17f, 0.0f,
-                    matter_of(PLAIN, 0, 0), stone, 0.7f);
+                    matter_of(PLAIN, 1, 0), stone, 0.7f);
             if (h->style == 0)
                 on_face(b, f, u + side - 0.06f, u + 3.06f - side, y + 2.9f, y + 3.12f, 0.10f, 0.0f,
-                        matter_of(PLAIN, 0, 0), stone, 0.7f);
+                        matter_of(PLAIN, 1, 0), stone, 0.7f);
             if (seed % 9 == 0)
-                on_face(b, f, u + 1.05f, u + 1.95f, y + low, y + low + 0.55f, 0.45f, 0.02f, matter_of(PLAIN, 0, 0),
+                on_face(b, f, u + 1.05f, u + 1.95f, y + low, y + low + 0.55f, 0.45f, 0.02f, matter_of(PLAIN, 1, 0),
                         v3(0.20f, 0.20f, 0.20f), 0.5f);
             if (h->style == 2 && seed % 3 == 1) { /* a balcony with a rail */
-                on_face(b, f, u + 0.2f, u + 2.8f, y - 0.05f, y + 0.1f, 1.0f, 0.0f, matter_of(PLAIN, 0, 0), stone, 0.7f);
-                on_face(b, f, u + 0.2f, u + 2.8f, y + 1.0f, y + 1.06f, 0.06f, 0.94f, matter_of(PLAIN, 0, 0),
+                on_face(b, f, u + 0.2f, u + 2.8f, y - 0.05f, y + 0.1f, 1.0f, 0.0f, matter_of(PLAIN, 1, 0), stone, 0.7f);
+                on_face(b, f, u + 0.2f, u + 2.8f, y + 1.0f, y + 1.06f, 0.06f, 0.94f, matter_of(PLAIN, 1, 0),
                         v3(0.03f, 0.03f, 0.03f), 0.4f);
                 for (int k = 0; k < 9; k++)
                     on_face(b, f, u + 0.2f + 0.32f * (float)k, u + 0.23f + 0.32f * (float)k, y + 0.1f, y + 1.0f, 0.03f,
-                            0.955f, matter_of(PLAIN, 0, 0), v3(0.03f, 0.03f, 0.03f), 0.4f);
+                            0.955f, matter_of(PLAIN, 1, 0), v3(0.03f, 0.03f, 0.03f), 0.4f);
             }
         }
     }
@@ -302,14 +302,14 @@ static void escape(struct build *b, const struct house *h, const struct face *f)
     if (f->length < 12.0f)
         return;
     for (float y = SHOP_HEIGHT + FLOOR; y + 1.0f < h->height; y += FLOOR) {
-        on_face(b, f, u, u + 4.5f, y, y + 0.08f, 1.1f, 0.05f, matter_of(PLAIN, 0, 0), iron, 0.5f);
-        on_face(b, f, u, u + 4.5f, y + 0.95f, y + 1.0f, 0.05f, 1.1f, matter_of(PLAIN, 0, 0), iron, 0.5f);
+        on_face(b, f, u, u + 4.5f, y, y + 0.08f, 1.1f, 0.05f, matter_of(PLAIN, 1, 0), iron, 0.5f);
+        on_face(b, f, u, u + 4.5f, y + 0.95f, y + 1.0f, 0.05f, 1.1f, matter_of(PLAIN, 1, 0), iron, 0.5f);
         for (int k = 0; k <= 10; k++)
             on_face(b, f, u + 0.45f * (float)k, u + 0.03f + 0.45f * (float)k, y + 0.08f, y + 0.95f, 0.03f, 1.11f,
-                    matter_of(PLAIN, 0, 0), iron, 0.5f);
+                    matter_of(PLAIN, 1, 0), iron, 0.5f);
         for (int k = 0; k < 9; k++)
             on_face(b, f, u + 0.4f + 0.36f * (float)k, u + 0.7f + 0.36f * (float)k, y - FLOOR + 0.35f * (float)(k + 1),
-                    y - FLOOR + 0.35f * (float)(k + 1) + 0.04f, 0.5f, 0.5f, matter_of(PLAIN, 0, 0), iron, 0.5f);
+                    y - FLOOR + 0.35f * (float)(k + 1) + 0.04f, 0.5f, 0.5f, matter_of(PLAIN, 1, 0), iron, 0.5f);
     }
 }
 

@@ -44,12 +44,12 @@ static void tree(struct build *b, vec3s at, uint32_t seed)
     float high = 4.6f + 1.8f * hash01(seed, 1, 51);
     put(b, MESH_CYLINDER, glms_vec3_add(at, v3(0, 0.35f * high, 0)), v3(0.24f, 0.7f * high, 0.24f), 0,
         matter_of(PLAIN, 0, 0), v3(0.06f, 0.045f, 0.035f), 0.8f);
-    for (uint32_t k = 0; k < 11; k++) {
-        vec3s off = v3(1.45f * (hash01(seed, k, 52) - 0.5f) * 2.0f, 1.9f * hash01(seed, k, 53) - 0.5f,
+    for (uint32_t k = 0; k < 10; k++) {
+        vec3s off = v3(1.5f * (hash01(seed, k, 52) - 0.5f) * 2.0f, 1.9f * hash01(seed, k, 53) - 0.5f,
                        1.45f * (hash01(seed, k, 54) - 0.5f) * 2.0f);
-        float s = 1.1f + 0.9f * hash01(seed, k, 55);
+        float s = 1.5f + 0.9f * hash01(seed, k, 55);
         put(b, MESH_TREE, glms_vec3_add(glms_vec3_add(at, v3(0, 0.78f * high, 0)), off), v3(s, 0.85f * s, s),
-            6.0f * hash01(seed, k, 56), matter_of(CLOTH, 1, 0), v3(0.075f, 0.085f, 0.030f), 0.7f);
+            6.0f * hash01(seed, k, 56), matter_of(CLOTH, 1, 0), v3(0.060f, 0.075f, 0.026f), 0.7f);
     }
 }
 
@@ -70,8 +70,8 @@ static void signal_mast(struct build *b, vec3s foot, float yaw, bool green)
 
 static void parked_car(struct build *b, vec3s at, float yaw, uint32_t seed)
 {
-    static const float dyes[6][3] = {{0.02f, 0.02f, 0.025f}, {0.30f, 0.31f, 0.32f}, {0.22f, 0.015f, 0.02f},
-                                     {0.015f, 0.04f, 0.13f}, {0.45f, 0.45f, 0.44f}, {0.05f, 0.055f, 0.05f}};
+    static const float dyes[6][3] = {{0.02f, 0.02f, 0.025f}, {0.13f, 0.14f, 0.15f}, {0.22f, 0.015f, 0.02f},
+                                     {0.015f, 0.04f, 0.13f}, {0.28f, 0.28f, 0.27f}, {0.05f, 0.055f, 0.05f}};
     const float *dye = dyes[seed % 6];
     put(b, MESH_CAR, glms_vec3_add(at, v3(0, 0.80f, 0)), v3(1.86f, 1.24f, 4.4f), yaw, matter_of(CAR, 0, seed & 0xffffu),
         v3(dye[0], dye[1], dye[2]), 0.22f);

@@ -3,8 +3,8 @@
 /* Who moves: cars and buses in their lanes, people under umbrellas on the pavements. Where each is follows from the
  * time alone. */
 
-static const float dyes[8][3] = {{0.02f, 0.02f, 0.025f}, {0.32f, 0.33f, 0.34f}, {0.25f, 0.012f, 0.02f},
-                                 {0.015f, 0.04f, 0.13f}, {0.48f, 0.48f, 0.46f}, {0.40f, 0.26f, 0.02f},
+static const float dyes[8][3] = {{0.02f, 0.02f, 0.025f}, {0.14f, 0.15f, 0.16f}, {0.25f, 0.012f, 0.02f},
+                                 {0.015f, 0.04f, 0.13f}, {0.30f, 0.30f, 0.29f}, {0.42f, 0.24f, 0.015f},
                                  {0.04f, 0.05f, 0.05f},  {0.09f, 0.10f, 0.12f}};
 
 static void add(struct scene *scene, struct traffic t, const float *dye)
@@ -23,9 +23,11 @@ static void lane_of_cars(struct scene *scene, float lane, bool along_x, bool awa
     for (uint32_t k = 0; at < 640.0f; k++) {
         uint32_t here = hash_bits(seed, k, 83);
         bool bus = here % 23 == 7 && !along_x;
-        /* The avenue is clear around the first two cameras, for a start. */
-        float from = along_x ? -320.0f : -540.0f, z = away ? from + 640.0f - at : from + at;
-        bool close = along_x ? fabsf(z) < 24.0f : fabsf(z - 22.0f) < 24.0f || fabsf(z + 64.0f) < 15.0f;
+        /* In the first seconds no car comes close to the first two cameras. */
+        float from = along_x ? -320.0f : -540.0f, place = away ? from + 640.0f - at : from + at, goes = 3.2f * speed;
+        bool close = along_x ? place > -12.0f - goes && place < 12.0f + goes
+                     : away  ? place > -68.0f && place < -21.0f + goes
+                             : place > -68.0f - goes && place < -21.0f;
         if (!close)
             add(scene, (struct traffic){lane, at, speed, {0}, bus ? 1 : 0, 0, along_x, away}, dyes[(here >> 8) % 8]);
         at += gap * (0.55f + 1.1f * hash01(here, 2, 84)) + (bus ? 8.0f : 0.0f);
@@ -35,7 +37,7 @@ static void lane_of_cars(struct scene *scene, float lane, bool along_x, bool awa
 void build_traffic(struct scene *scene)
 {
     static const float coats[5][3] = {{0.03f, 0.03f, 0.035f},
-                                      {0.16f, 0.10f, 0.05f},
+                                      {0.07f, 0.045f, 0.03f},
                                       {0.04f, 0.06f, 0.10f},
                                       {0.20f, 0.02f, 0.02f},
                                       {0.10f, 0.10f, 0.09f}};

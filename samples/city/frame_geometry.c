@@ -12,7 +12,7 @@ void declare_uploads(hd_graph *g, struct frame *f)
         .uses = HD_USES({f->staging, HD_HOST_WRITE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 20,
+        .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 18,
         .record = upload_frame_data, .user = f,
         .uses = HD_USES({f->staging, HD_TRANSFER_SRC}, {f->constants, HD_TRANSFER_DST}, {f->lights, HD_TRANSFER_DST},
                         {f->movers, HD_TRANSFER_DST}),
@@ -31,7 +31,7 @@ void declare_uploads(hd_graph *g, struct frame *f)
         .uses = HD_USES({f->knot_staging, HD_HOST_WRITE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "page of mesh", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 10,
+        .name = "page of mesh", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 7,
         .record = upload_knot, .user = f,
         .uses = HD_USES({f->knot_staging, HD_TRANSFER_SRC}, {f->knot, HD_TRANSFER_DST}),
     });
@@ -76,11 +76,11 @@ static void declare_gpu_draws(hd_graph *g, struct frame *f)
     static const char *const levels[PYRAMID_LEVELS] = {"pyramid 0", "pyramid 1", "pyramid 2", "pyramid 3", "pyramid 4",
         "pyramid 5", "pyramid 6", "pyramid 7", "pyramid 8", "pyramid 9"};
     add_pass(g, f, &(hd_pass_desc){
-        .name = "early cull", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 30, .record = cull_early, .user = f,
+        .name = "early cull", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 28, .record = cull_early, .user = f,
         .uses = HD_USES(CULLS(f, f->early), {f->seen_before, HD_STORAGE_READ_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "early draw", .type = HD_PASS_GFX, .cost_us = 350, .record = draw_early, .user = f,
+        .name = "early draw", .type = HD_PASS_GFX, .cost_us = 700, .record = draw_early, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->index, HD_COLOR_WRITE}, {f->facing, HD_COLOR_WRITE}, DRAWS(f, f->early)),
     });
     for (uint32_t i = 0; i < f->view.pyramid[2]; i++) {
@@ -89,19 +89,19 @@ static void declare_gpu_draws(hd_graph *g, struct frame *f)
         if (i > 0)
             from = (hd_use){f->pyramid, HD_SAMPLED_COMPUTE, .range = kit_mip(i - 1)};
         add_pass(g, f, &(hd_pass_desc){
-            .name = levels[i], .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = i ? 4 : 15,
+            .name = levels[i], .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = i ? 4.5f : 14,
             .record = build_pyramid, .user = &f->pyramid_steps[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, from,
                             {f->pyramid, HD_STORAGE_WRITE_COMPUTE, .range = level}),
         });
     }
     add_pass(g, f, &(hd_pass_desc){
-        .name = "late cull", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 40, .record = cull_late, .user = f,
+        .name = "late cull", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 34, .record = cull_late, .user = f,
         .uses = HD_USES(CULLS(f, f->late), {f->seen_before, HD_STORAGE_READ_COMPUTE},
                         {f->seen, HD_STORAGE_WRITE_COMPUTE}, {f->pyramid, HD_SAMPLED_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "late draw", .type = HD_PASS_GFX, .cost_us = 60, .record = draw_late, .user = f,
+        .name = "late draw", .type = HD_PASS_GFX, .cost_us = 40, .record = draw_late, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_RW}, {f->index, HD_COLOR_RW}, {f->facing, HD_COLOR_RW}, DRAWS(f, f->late)),
     });
 }
@@ -127,7 +127,7 @@ void declare_geometry(hd_graph *g, struct frame *f)
                         {f->emission, HD_STORAGE_WRITE_COMPUTE}, {f->motion, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "decals", .type = HD_PASS_GFX, .cost_us = 15, .record = draw_decals, .user = f,
+        .name = "decals", .type = HD_PASS_GFX, .cost_us = 75, .record = draw_decals, .user = f,
         .uses = HD_USES({f->albedo, HD_COLOR_RW}, {f->depth, HD_SAMPLED_GRAPHICS}, {f->constants, HD_UNIFORM_READ},
                         {f->decals, HD_STORAGE_READ_GRAPHICS}),
     });
@@ -145,17 +145,17 @@ void declare_shadows(hd_graph *g, struct frame *f)
             .uses = HD_USES(CULLS(f, f->cascade[i])),
         });
         add_pass(g, f, &(hd_pass_desc){
-            .name = draws[i], .type = HD_PASS_GFX, .cost_us = 80,
+            .name = draws[i], .type = HD_PASS_GFX, .cost_us = 400,
             .record = draw_cascade, .user = &f->cascade_steps[i],
             .uses = HD_USES({f->cascades, HD_DEPTH_WRITE, .range = layer}, DRAWS(f, f->cascade[i])),
         });
     }
     add_pass(g, f, &(hd_pass_desc){
-        .name = "cull lamps", .type = HD_PASS_COMPUTE, .cost_us = 25, .record = cull_lamps, .user = f,
+        .name = "cull lamps", .type = HD_PASS_COMPUTE, .cost_us = 27, .record = cull_lamps, .user = f,
         .uses = HD_USES(CULLS(f, f->lamp)),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "draw lamps", .type = HD_PASS_GFX, .cost_us = 80, .record = draw_lamps, .user = f,
+        .name = "draw lamps", .type = HD_PASS_GFX, .cost_us = 200, .record = draw_lamps, .user = f,
         .uses = HD_USES({f->lamp_map, HD_DEPTH_WRITE}, DRAWS(f, f->lamp)),
     });
 }

@@ -8,28 +8,28 @@
 void declare_async(hd_graph *g, struct frame *f)
 {
     add_pass(g, f, &(hd_pass_desc){
-        .name = "sky table", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 20, .record = make_sky, .user = f,
+        .name = "sky table", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = make_sky, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->sky, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "sky light", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 20,
+        .name = "sky light", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 46,
         .record = make_sky_light, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->sky, HD_SAMPLED_COMPUTE},
                         {f->sky_light, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "rain", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 15, .record = move_rain, .user = f,
+        .name = "rain", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 4, .record = move_rain, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->drops_before, HD_STORAGE_READ_COMPUTE},
                         {f->drops, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "light clusters", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 40,
+        .name = "light clusters", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 23,
         .record = assign_lights, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_STORAGE_READ_COMPUTE},
                         {f->masks, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "inject fog", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 150,
+        .name = "inject fog", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 96,
         .record = inject_fog, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_STORAGE_READ_COMPUTE},
                         {f->masks, HD_STORAGE_READ_COMPUTE}, {f->lamp_map, HD_SAMPLED_COMPUTE},
@@ -37,25 +37,25 @@ void declare_async(hd_graph *g, struct frame *f)
                         {f->volume, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "integrate fog", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 30,
+        .name = "integrate fog", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 20,
         .record = integrate_fog, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->volume, HD_SAMPLED_COMPUTE},
                         {f->fog, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "occlusion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 80,
+        .name = "occlusion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 47,
         .record = trace_occlusion, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->normal, HD_SAMPLED_COMPUTE}, {f->occlusion_noisy, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "occlusion across", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 20,
+        .name = "occlusion across", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 14,
         .record = blur_occlusion_across, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->occlusion_noisy, HD_SAMPLED_COMPUTE}, {f->occlusion_across, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "occlusion down", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 20,
+        .name = "occlusion down", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10,
         .record = blur_occlusion_down, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->occlusion_across, HD_SAMPLED_COMPUTE}, {f->occlusion, HD_STORAGE_WRITE_COMPUTE}),
@@ -65,7 +65,7 @@ void declare_async(hd_graph *g, struct frame *f)
 static void declare_reflections(hd_graph *g, struct frame *f)
 {
     add_pass(g, f, &(hd_pass_desc){
-        .name = "reflections", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 300,
+        .name = "reflections", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 277,
         .record = trace_reflections, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->normal, HD_SAMPLED_COMPUTE}, {f->lit, HD_SAMPLED_COMPUTE}, {f->sky, HD_SAMPLED_COMPUTE},
@@ -73,14 +73,14 @@ static void declare_reflections(hd_graph *g, struct frame *f)
                         {f->mirrored, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "reflections, steady", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 40,
+        .name = "reflections, steady", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 33,
         .record = steady_reflections, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->mirrored, HD_SAMPLED_COMPUTE},
                         {f->motion, HD_SAMPLED_COMPUTE}, {f->normal, HD_SAMPLED_COMPUTE},
                         {f->mirrored_before, HD_SAMPLED_COMPUTE}, {f->mirrored_steady, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "reflections across", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 40,
+        .name = "reflections across", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 49,
         .record = blur_reflections_across, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->normal, HD_SAMPLED_COMPUTE}, {f->mirrored_steady, HD_SAMPLED_COMPUTE},
@@ -99,17 +99,17 @@ static void declare_reflections(hd_graph *g, struct frame *f)
 static void declare_transparent(hd_graph *g, struct frame *f)
 {
     add_pass(g, f, &(hd_pass_desc){
-        .name = "steam", .type = HD_PASS_GFX, .cost_us = 20, .record = draw_steam, .user = f,
+        .name = "steam", .type = HD_PASS_GFX, .cost_us = 30, .record = draw_steam, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->scene, HD_COLOR_RW}, {f->depth, HD_SAMPLED_GRAPHICS},
                         {f->constants, HD_UNIFORM_READ}, {f->lights, HD_STORAGE_READ_GRAPHICS}, {f->masks, HD_STORAGE_READ_GRAPHICS}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "hologram", .type = HD_PASS_GFX, .cost_us = 10, .record = draw_hologram, .user = f,
+        .name = "hologram", .type = HD_PASS_GFX, .cost_us = 16, .record = draw_hologram, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->scene, HD_COLOR_RW}, {f->constants, HD_UNIFORM_READ},
                         {f->knot, HD_VERTEX_READ}, {f->knot_indices, HD_INDEX_READ}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "drops", .type = HD_PASS_GFX, .cost_us = 25, .record = draw_rain, .user = f,
+        .name = "drops", .type = HD_PASS_GFX, .cost_us = 60, .record = draw_rain, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->scene, HD_COLOR_RW}, {f->constants, HD_UNIFORM_READ},
                         {f->drops, HD_STORAGE_READ_GRAPHICS}, {f->fog, HD_SAMPLED_GRAPHICS}),
     });
@@ -118,7 +118,7 @@ static void declare_transparent(hd_graph *g, struct frame *f)
 void declare_light(hd_graph *g, struct frame *f)
 {
     add_pass(g, f, &(hd_pass_desc){
-        .name = "lighting", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 400, .record = light_scene, .user = f,
+        .name = "lighting", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 115, .record = light_scene, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_STORAGE_READ_COMPUTE},
                         {f->masks, HD_STORAGE_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->albedo, HD_SAMPLED_COMPUTE}, {f->normal, HD_SAMPLED_COMPUTE},
@@ -128,13 +128,13 @@ void declare_light(hd_graph *g, struct frame *f)
                         {f->lit, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "sky", .type = HD_PASS_GFX, .cost_us = 15, .record = draw_sky, .user = f,
+        .name = "sky", .type = HD_PASS_GFX, .cost_us = 42, .record = draw_sky, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->lit, HD_COLOR_RW}, {f->constants, HD_UNIFORM_READ},
                         {f->sky, HD_SAMPLED_GRAPHICS}),
     });
     declare_reflections(g, f);
     add_pass(g, f, &(hd_pass_desc){
-        .name = "compose", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 50, .record = compose, .user = f,
+        .name = "compose", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 25, .record = compose, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->albedo, HD_SAMPLED_COMPUTE}, {f->normal, HD_SAMPLED_COMPUTE},
                         {f->occlusion, HD_SAMPLED_COMPUTE}, {f->lit, HD_SAMPLED_COMPUTE},
@@ -155,14 +155,14 @@ static void declare_bloom(hd_graph *g, struct frame *f)
         if (i > 0)
             from = (hd_use){f->bloom, HD_SAMPLED_COMPUTE, .range = kit_mip(i - 1)};
         add_pass(g, f, &(hd_pass_desc){
-            .name = down[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 8 : 40,
+            .name = down[i], .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = i ? 7 : 40,
             .record = bloom_down, .user = &f->bloom_steps[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, from,
                             {f->bloom, HD_STORAGE_WRITE_COMPUTE, .range = kit_mip(i)}),
         });
         if (i == 1) { /* before the way up changes that level */
             add_pass(g, f, &(hd_pass_desc){
-                .name = "histogram", .type = HD_PASS_COMPUTE, .cost_us = 15, .record = count_brightness, .user = f,
+                .name = "histogram", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = count_brightness, .user = f,
                 .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE},
                                 {f->bloom, HD_SAMPLED_COMPUTE, .range = kit_mip(1)}, {f->bins, HD_STORAGE_RW_COMPUTE}),
             });
@@ -170,7 +170,7 @@ static void declare_bloom(hd_graph *g, struct frame *f)
     }
     for (uint32_t i = BLOOM_LEVELS - 1; i-- > 0;) {
         add_pass(g, f, &(hd_pass_desc){
-            .name = up[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 8 : 40,
+            .name = up[i], .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = i ? 6 : 16,
             .record = bloom_up, .user = &f->bloom_steps[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE},
                             {f->bloom, HD_SAMPLED_COMPUTE, .range = kit_mip(i + 1)},
@@ -198,27 +198,29 @@ static void declare_views(hd_graph *g, struct frame *f)
     });
 }
 
+/* On the compute queue too: a queue runs in order, so passes at the end of the graphics queue would keep the next frame's
+ * draws from running beside them. */
 void declare_picture(hd_graph *g, struct frame *f)
 {
     hd_vk *vk = f->city->kit.vk;
     add_pass(g, f, &(hd_pass_desc){
-        .name = "upscale", .type = HD_PASS_COMPUTE, .cost_us = 120, .record = upscale, .user = f,
+        .name = "upscale", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 91, .record = upscale, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->scene, HD_SAMPLED_COMPUTE},
                         {f->depth, HD_SAMPLED_COMPUTE}, {f->motion, HD_SAMPLED_COMPUTE},
                         {f->history, HD_SAMPLED_COMPUTE}, {f->resolved, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "tiles of motion", .type = HD_PASS_COMPUTE, .cost_us = 10, .record = motion_tiles, .user = f,
+        .name = "tiles of motion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 14, .record = motion_tiles, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->motion, HD_SAMPLED_COMPUTE},
                         {f->tiles, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "motion around", .type = HD_PASS_COMPUTE, .cost_us = 8, .record = motion_around, .user = f,
+        .name = "motion around", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 6, .record = motion_around, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->tiles, HD_SAMPLED_COMPUTE},
                         {f->around, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "motion blur", .type = HD_PASS_COMPUTE, .cost_us = 80, .record = motion_blur, .user = f,
+        .name = "motion blur", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 56, .record = motion_blur, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->resolved, HD_SAMPLED_COMPUTE},
                         {f->depth, HD_SAMPLED_COMPUTE}, {f->motion, HD_SAMPLED_COMPUTE},
                         {f->around, HD_SAMPLED_COMPUTE}, {f->blurred, HD_STORAGE_WRITE_COMPUTE}),
@@ -226,13 +228,13 @@ void declare_picture(hd_graph *g, struct frame *f)
     hd_vk_fill(vk, g, f->bins, NULL, 0, &(hd_vk_as){.name = "empty histogram"});
     declare_bloom(g, f);
     add_pass(g, f, &(hd_pass_desc){
-        .name = "exposure", .type = HD_PASS_COMPUTE, .cost_us = 8, .record = set_exposure, .user = f,
+        .name = "exposure", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 11, .record = set_exposure, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->bins, HD_STORAGE_READ_COMPUTE},
                         {f->exposure_before, HD_STORAGE_READ_COMPUTE}, {f->exposure, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_vk_readback(vk, g, f->exposure, NULL, keep_exposure, f->city, &(hd_vk_as){.name = "exposure back"});
     add_pass(g, f, &(hd_pass_desc){
-        .name = "tonemap", .type = HD_PASS_COMPUTE, .cost_us = 60, .root = !f->city->options.show, .record = tonemap, .user = f,
+        .name = "tonemap", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 40, .root = !f->city->options.show, .record = tonemap, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->blurred, HD_SAMPLED_COMPUTE},
                         {f->bloom, HD_SAMPLED_COMPUTE, .range = kit_mip(0)}, {f->exposure, HD_STORAGE_READ_COMPUTE},
                         {f->picture, HD_STORAGE_WRITE_COMPUTE}),

@@ -26,15 +26,17 @@ struct section {
     float z, low, belt, roof, wide_low, wide_belt, wide_roof;
 };
 
-enum { RING = 8 };
+enum { RING = 12 };
 
 static void ring_of(const struct section *s, vec3s ring[RING])
 {
-    const float shoulder = 0.82f;
-    vec3s right[RING / 2] = {v3(s->wide_low, s->low, s->z), v3(s->wide_belt, s->low + (s->belt - s->low) * 0.55f, s->z),
-                             v3(s->wide_belt * 0.97f, s->belt, s->z),
-                             v3(s->wide_roof, s->belt + (s->roof - s->belt) * 1.0f, s->z)};
-    right[3].x *= s->roof > s->belt + 0.02f ? 1.0f : shoulder;
+    float side = s->belt - s->low, top = s->roof - s->belt;
+    vec3s right[RING / 2] = {v3(0.90f * s->wide_low, s->low, s->z),
+                             v3(0.99f * s->wide_low, s->low + 0.16f * side, s->z),
+                             v3(s->wide_belt, s->low + 0.62f * side, s->z),
+                             v3(0.96f * s->wide_belt, s->belt, s->z),
+                             v3(1.03f * s->wide_roof, s->belt + 0.86f * top, s->z),
+                             v3(0.84f * s->wide_roof, s->roof, s->z)};
     for (int i = 0; i < RING / 2; i++) {
         ring[i] = right[i];
         ring[RING - 1 - i] = v3(-right[i].x, right[i].y, right[i].z);
@@ -68,7 +70,32 @@ static void triangle(struct mesh_store *store, vec3s a, vec3s b, vec3s c)
     corner(store, c, normal);
 }
 
-/* A skin over the sections, from front (-z) to back, with flat faces. */
+/* Faces that meet at less than about 50 degrees share their normals where they meet. */
+static void smooth(struct mesh_store *store, uint32_t first)
+{
+    uint32_t count = store->vertex_count - first;
+    vec3s *normals = malloc(count * sizeof *normals);
+    if (!normals) {
+        store->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct mesh_vertex *a = &store->vertices[first + i];
+        vec3s sum = v3(0, 0, 0);
+        for (uint32_t k = 0; k < count; k++) {
+            const struct mesh_vertex *b = &store->vertices[first + k];
+            vec3s off = glms_vec3_sub(a->position, b->position);
+            if (glms_vec3_dot(off, off) < 1e-8f && glms_vec3_dot(a->normal, b->normal) > 0.64f)
+                sum = glms_vec3_add(sum, b->normal);
+        }
+        normals[i] = glms_vec3_normalize(sum);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        store->vertices[first + i].normal = normals[i];
+    free(normals);
+}
+
+/* A skin over the sections, from front (-z) to back, smooth but for its edges. */
 static struct mesh loft(struct mesh_store *store, const struct section *sections, uint32_t count)
 {
     struct mesh mesh = {.first_index = store->index_count};
@@ -89,6 +116,7 @@ static struct mesh loft(struct mesh_store *store, const struct section *sections
         triangle(store, a[0], a[k + 1], a[k]);
         triangle(store, b[0], b[k], b[k + 1]);
     }
+    smooth(store, first);
     squeeze(store, first);
     mesh.index_count = store->index_count - mesh.first_index;
     return mesh;
@@ -134,19 +162,29 @@ static struct mesh wheel(struct mesh_store *store)
     return mesh;
 }
 
-/* A crown of leaves: a ball with lumps. */
+/* A tuft of leaves: small quads all over a ball, seen from both sides, with the ball's normals. */
 static struct mesh tree(struct mesh_store *store)
 {
+    enum { LEAVES = 64 };
     uint32_t first = store->vertex_count;
-    struct mesh mesh = mesh_sphere(store, 14, 10);
-    for (uint32_t i = first; i < store->vertex_count; i++) {
-        struct mesh_vertex *v = &store->vertices[i];
-        vec3s p = v->position;
-        float lump =
-            1.0f + 0.16f * sinf(5.1f * p.x + 2.0f) * sinf(4.3f * p.y + 1.0f) + 0.13f * sinf(6.7f * p.z + 3.1f * p.x);
-        v->position = glms_vec3_scale(p, lump);
+    struct mesh mesh = {.first_index = store->index_count};
+    for (uint32_t i = 0; i < LEAVES; i++) {
+        float y = 1.0f - 2.0f * ((float)i + 0.5f) / (float)LEAVES, around = 2.39996323f * (float)i,
+              r = sqrtf(1.0f - y * y);
+        vec3s out = v3(r * cosf(around), y, r * sinf(around));
+        vec3s loose = v3(hash01(i, 1, 91) - 0.5f, hash01(i, 2, 91) - 0.5f, hash01(i, 3, 91) - 0.5f);
+        vec3s facing = glms_vec3_normalize(glms_vec3_add(out, glms_vec3_scale(loose, 2.2f)));
+        vec3s side = glms_vec3_normalize(glms_vec3_cross(facing, v3(0.31f, 0.87f, 0.38f))),
+              up = glms_vec3_cross(side, facing);
+        vec3s at = glms_vec3_scale(out, 0.62f + 0.38f * hash01(i, 4, 91));
+        vec3s a = glms_vec3_scale(side, 0.21f), b = glms_vec3_scale(up, 0.30f);
+        vec3s quad[4] = {glms_vec3_sub(at, a), glms_vec3_sub(at, b), glms_vec3_add(at, a), glms_vec3_add(at, b)};
+        static const int order[12] = {0, 1, 2, 0, 2, 3, 0, 2, 1, 0, 3, 2};
+        for (int k = 0; k < 12; k++)
+            corner(store, quad[order[k]], out);
     }
     squeeze(store, first);
+    mesh.index_count = store->index_count - mesh.first_index;
     return mesh;
 }
 

@@ -140,8 +140,9 @@ void draw_lamps(hd_recorder *recorder, void *user)
 void fill_materials(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
-    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_MATERIALS), {f->constants}, {f->statics}, {f->movers}, {f->depth},
-             {f->index}, {f->facing}, {f->page}, {f->ripples}, {f->albedo}, {f->normal}, {f->emission}, {f->motion});
+    kit_bind(&f->city->kit, recorder, PROGRAM(f, PROGRAM_MATERIALS), {f->constants}, {f->statics}, {f->movers},
+             {f->depth}, {f->index}, {f->facing}, {f->page}, {f->ripples}, {f->albedo}, {f->normal}, {f->emission},
+             {f->motion});
     kit_dispatch(recorder, f->width, f->height, 8);
 }
 

@@ -60,7 +60,8 @@ static uint32_t chunks_of(uint32_t instances)
 static struct chunk *cut(struct chunk *chunks, const struct mesh *mesh, uint32_t first, uint32_t count)
 {
     for (uint32_t at = 0; at < count; at += CHUNK)
-        *chunks++ = (struct chunk){mesh->index_count, mesh->first_index, first + at, count - at < CHUNK ? count - at : CHUNK};
+        *chunks++ =
+            (struct chunk){mesh->index_count, mesh->first_index, first + at, count - at < CHUNK ? count - at : CHUNK};
     return chunks;
 }
 
@@ -131,9 +132,9 @@ struct camera {
 };
 
 static const struct camera cameras[] = {
-    {{{-0.1f, 1.45f, 27.0f}}, {{1.2f, 5.2f, -40.0f}}, {{0.02f, 0.0f, -0.5f}}, {{0.0f, 0.0f, -0.5f}}, 52.0f},
-    {{{-4.2f, 0.95f, -53.0f}}, {{4.6f, 4.6f, -92.0f}}, {{0.05f, 0.0f, -0.35f}}, {{0.0f, 0.0f, -0.3f}}, 56.0f},
-    {{{7.5f, 25.0f, 66.0f}}, {{-6.0f, 11.0f, -90.0f}}, {{0.0f, 0.05f, -0.8f}}, {{0.0f, 0.0f, -0.8f}}, 48.0f},
+    {{{0.1f, 1.25f, -30.0f}}, {{0.6f, 6.3f, -90.0f}}, {{0.02f, 0.0f, -0.5f}}, {{0.0f, 0.0f, -0.5f}}, 52.0f},
+    {{{-2.4f, 0.85f, -57.0f}}, {{6.8f, 4.7f, -92.0f}}, {{0.05f, 0.0f, -0.35f}}, {{0.0f, 0.0f, -0.3f}}, 56.0f},
+    {{{4.5f, 25.5f, 60.0f}}, {{-5.0f, 12.5f, -90.0f}}, {{0.0f, 0.05f, -0.8f}}, {{0.0f, 0.0f, -0.8f}}, 48.0f},
 };
 
 static vec3s along(vec3s from, vec3s speed, float seconds)

@@ -27,7 +27,7 @@ enum {
     MAX_DECALS = 512,
     LAMP_TILES = 8, /* street lamps that cast shadows */
     CASCADES = 4,
-    CHUNK = 1024, /* instances that are culled by one workgroup and drawn by one indirect draw */
+    CHUNK = 4096, /* instances that are culled by one workgroup and drawn by one indirect draw */
     MAP_SIZE = 512,
     MAX_MOVERS = 4096
 };

@@ -1,6 +1,7 @@
-// Culling: one workgroup a chunk of up to 1024 instances of one mesh, four an invocation. Those that stay are packed in
+// Culling: one workgroup a chunk of up to 4096 instances of one mesh, eight an invocation. Those that stay are packed in
 // order, so the draws do not depend on which invocation was faster; each chunk is one indirect draw.
-layout(local_size_x = 256) in;
+const uint LANES = 512u, EACH = 8u;
+layout(local_size_x = 512) in;
 struct Chunk {
     uint index_count, first_index, first_instance, instance_count;
 };
@@ -22,40 +23,40 @@ layout(set = 0, binding = 5, std430) writeonly buffer Draws
     Draw draws[];
 };
 
-shared uint sums[256];
+shared uint sums[LANES];
 
-// The instances of this invocation: from first on, up to four.
-uint first_of_four()
+// The instances of this invocation: from first on, up to EACH.
+uint own_first()
 {
-    return chunks[gl_WorkGroupID.x].first_instance + gl_LocalInvocationID.x * 4u;
+    return chunks[gl_WorkGroupID.x].first_instance + gl_LocalInvocationID.x * EACH;
 }
 
-uint count_of_four()
+uint own_count()
 {
-    uint from = gl_LocalInvocationID.x * 4u, all = chunks[gl_WorkGroupID.x].instance_count;
-    return from < all ? min(all - from, 4u) : 0u;
+    uint from = gl_LocalInvocationID.x * EACH, all = chunks[gl_WorkGroupID.x].instance_count;
+    return from < all ? min(all - from, EACH) : 0u;
 }
 
-// stays: a bit for each of the four.
+// stays: a bit for each of them.
 void pack(uint stays)
 {
     uint lane = gl_LocalInvocationID.x, chunk = gl_WorkGroupID.x, own = uint(bitCount(stays));
     sums[lane] = own;
     barrier();
-    for (uint step = 1u; step < 256u; step *= 2u) {
+    for (uint step = 1u; step < LANES; step *= 2u) {
         uint below = lane >= step ? sums[lane - step] : 0u;
         barrier();
         sums[lane] += below;
         barrier();
     }
     uint first = chunks[chunk].first_instance, to = first + sums[lane] - own;
-    for (uint k = 0u; k < 4u; k++) {
+    for (uint k = 0u; k < EACH; k++) {
         if ((stays >> k & 1u) != 0u)
-            list[to++] = first_of_four() + k;
+            list[to++] = own_first() + k;
     }
-    if (lane == 255u) {
+    if (lane == LANES - 1u) {
         draws[chunk].index_count = chunks[chunk].index_count;
-        draws[chunk].instance_count = sums[255];
+        draws[chunk].instance_count = sums[LANES - 1u];
         draws[chunk].first_index = chunks[chunk].first_index;
         draws[chunk].vertex_offset = 0;
         draws[chunk].first_instance = first;
@@ -79,4 +80,10 @@ bool ball_seen(mat4 m, vec3 centre, float radius, bool near_side)
 float radius_of(Instance i)
 {
     return 0.5 * length(i.size.xyz);
+}
+
+// What glows casts no shadow, nor does what lies flat on a wall (style 1 of plain matter).
+bool casts(Instance i)
+{
+    return i.paint.w < 6.0 && (floatBitsToUint(i.size.w) & 0xffu) != 0x10u;
 }

@@ -13,11 +13,11 @@ void main()
 {
     mat4 m = frame.cascades[cascade];
     float wide = length(vec3(m[0][0], m[1][0], m[2][0])); // of clip space a metre
-    uint stays = 0u, first = first_of_four(), count = count_of_four();
+    uint stays = 0u, first = own_first(), count = own_count();
     for (uint k = 0u; k < count; k++) {
         Instance i = instance_at(first + k);
         float radius = radius_of(i);
-        if (radius * wide > 0.008 && i.paint.w < 7.0 && ball_seen(m, i.place.xyz, radius, false))
+        if (radius * wide > 0.008 && casts(i) && ball_seen(m, i.place.xyz, radius, false))
             stays |= 1u << k;
     }
     pack(stays);

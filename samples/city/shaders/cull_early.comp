@@ -11,7 +11,7 @@ layout(set = 0, binding = 6, std430) readonly buffer Before
 
 void main()
 {
-    uint stays = 0u, first = first_of_four(), count = count_of_four();
+    uint stays = 0u, first = own_first(), count = own_count();
     for (uint k = 0u; k < count; k++) {
         Instance i = instance_at(first + k);
         if (before[first + k] != 0u && ball_seen(frame.view_projection, i.place.xyz, radius_of(i), true))

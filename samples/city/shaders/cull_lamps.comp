@@ -7,14 +7,14 @@
 
 void main()
 {
-    uint stays = 0u, first = first_of_four(), count = count_of_four();
+    uint stays = 0u, first = own_first(), count = own_count();
     for (uint k = 0u; k < count; k++) {
         Instance i = instance_at(first + k);
         float radius = radius_of(i);
         bool near = false;
         for (int tile = 0; tile < 8; tile++)
             near = near || ball_seen(frame.lamps[tile], i.place.xyz, radius, false);
-        if (near && radius > 0.12 && radius < 60.0 && i.paint.w < 7.0)
+        if (near && radius > 0.12 && radius < 60.0 && casts(i))
             stays |= 1u << k;
     }
     pack(stays);

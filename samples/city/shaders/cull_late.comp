@@ -45,13 +45,13 @@ bool hidden(Instance i)
 
 void main()
 {
-    uint stays = 0u, first = first_of_four(), count = count_of_four();
+    uint stays = 0u, first = own_first(), count = own_count();
     for (uint k = 0u; k < count; k++) {
         uint index = first + k;
         Instance i = instance_at(index);
         float radius = radius_of(i), distance = length(i.place.xyz - frame.eye.xyz);
         bool inside = ball_seen(frame.view_projection, i.place.xyz, radius, true);
-        inside = inside && radius * frame.planes.w > 0.35 * (distance - radius); // not below a third of a pixel
+        inside = inside && radius * frame.planes.w > 0.9 * (distance - radius); // not below a pixel
         bool drawn = inside && before[index] != 0u, visible = inside && !hidden(i);
         seen[index] = visible ? 1u : 0u;
         if (visible && !drawn)

@@ -14,7 +14,7 @@ struct Wall {
 vec3 window_light(ivec2 cell, uint seed, float seconds)
 {
     float lot = hash2(ivec2(int(seed), 17), 5u);
-    float share = mix(0.20, 0.52, lot * lot);
+    float share = mix(0.26, 0.56, lot * lot);
     float at = hash2(cell, seed);
     float lights = at * 1.0 - share;
     // Of those still dark, a few go on each second.
@@ -46,9 +46,9 @@ vec3 room(vec2 at, vec2 extent, vec3 d, ivec2 cell, uint seed)
     if (near == t.y)
         return wash * 0.3 * glow;
     float shelf = hash2(ivec2(floor(vec2(hit.x * 1.7 + hit.z, q.y * 5.0))) + cell * 7, seed + 3u);
-    float tall = 0.28 + 0.40 * hash2(ivec2(int(floor(hit.x * 1.3 + hit.z * 0.9)), 3) + cell * 5, seed + 9u);
+    float tall = 0.16 + 0.24 * hash2(ivec2(int(floor(hit.x * 1.3 + hit.z * 0.9)), 3) + cell * 5, seed + 9u);
     if (q.y < tall) // furniture, and who sits there
-        wash *= 0.10 + 0.30 * shelf * vec3(1.0, 0.8, 0.7);
+        wash *= 0.22 + 0.30 * shelf * vec3(1.0, 0.8, 0.7);
     else if (shelf > 0.93)
         wash *= 0.35; // pictures on the wall
     return wash * glow * (near == t.z ? 1.0 : 0.75);
@@ -103,7 +103,7 @@ Wall wall_at(float u, float y, vec3 ray, uint seed, uint style, float footprint)
         bool bar = !glass_tower && bars < 0.035 && footprint < 0.25;
         float curtain = hash2(cell + 11, seed);
         vec3 inside = room(pane - low, extent, vec3(ray.xy, max(ray.z, 0.05)), cell, seed);
-        if (curtain < 0.34 && !glass_tower) { // drawn, and lit from behind
+        if (curtain < (glass_tower ? 0.18 : 0.34)) { // drawn, and lit from behind
             float fold = 0.8 + 0.2 * sin(pane.x * 38.0 + 9.0 * curtain);
             inside = vec3(0.62, 0.54, 0.44) * fold * (0.7 + 0.5 * in_pane.y);
         } else if (curtain < 0.55)

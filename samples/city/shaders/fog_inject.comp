@@ -31,10 +31,10 @@ void main()
     float deep = fog_distance((float(cell.z) + jitter) / float(size.z));
     vec3 p = frame.eye.xyz + ray * deep / dot(ray, forward);
     float drift = noise2(p.xz * 0.05 + 0.05 * frame.eye.w) * noise2(p.xz * 0.17 + p.y * 0.2 - 0.1 * frame.eye.w);
-    float density = 0.0016 * exp(-max(p.y, 0.0) / 60.0) + 0.0052 * exp(-max(p.y, 0.0) / 5.5) * (0.4 + 2.4 * drift);
+    float density = 0.0012 * exp(-max(p.y, 0.0) / 60.0) + 0.0034 * exp(-max(p.y, 0.0) / 5.5) * (0.4 + 2.4 * drift);
     vec3 light = textureLod(sky_light, sky_place(vec3(0.0, 1.0, 0.0)), 0.0).rgb * (0.16 + 0.5 * smoothstep(0.0, 50.0, p.y));
     float toward = max(dot(ray, frame.sun.xyz), 0.0);
-    light += frame.sun_color.rgb * (0.035 + 0.5 * pow(toward, 9.0)) * smoothstep(8.0, 60.0, p.y);
+    light += frame.sun_color.rgb * (0.02 + 0.32 * pow(toward, 9.0)) * smoothstep(8.0, 60.0, p.y);
     light += vec3(0.05, 0.030, 0.018) * exp(-max(p.y, 0.0) / 9.0); // of all the windows and lamps together
     uint at = cluster_at(uv, deep);
     for (uint word = 0u; word < MASK_WORDS; word++) {
@@ -52,7 +52,7 @@ void main()
             }
             const float g = 0.45; // Henyey and Greenstein: rather ahead than back
             float c = dot(ray, to), phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * c, 1.5) * 0.25;
-            light += l.color.rgb * part * phase * 0.55;
+            light += l.color.rgb * part * phase * 0.75;
         }
     }
     vec4 now = vec4(light * density, density);

@@ -35,7 +35,7 @@ Ground ground_at(vec2 p, float footprint)
         g.roughness = 0.21 - 0.10 * large + 0.05 * (grain - 0.5) * fine;
         float ruts = kerb.y > 0.0 ? cos((p.x - 96.0 * round(p.x / 96.0)) * 1.75) : 0.0; // wheels press the asphalt down
         float gutter = smoothstep(-1.6, -0.1, off_road);
-        g.water = smoothstep(0.43, 0.56, 0.62 * large + 0.36 * middle + 0.035 * ruts + 0.14 * gutter);
+        g.water = smoothstep(0.415, 0.54, 0.62 * large + 0.36 * middle + 0.035 * ruts + 0.14 * gutter);
         // Lane marks, worn; none within crossings.
         bool crossing = kerb.x < 0.0 && kerb.y < 0.0;
         float lane = from.x;

@@ -88,32 +88,42 @@ void neon(inout Matter m, uint style, uint seed, vec4 paint, vec3 local, vec3 si
     float wide = 0.028 + 0.6 * footprint;
     float tube = exp(-d * d / (wide * wide)) * min(1.0, 0.05 / wide + 0.25);
     vec3 glow = paint.rgb * (0.055 + 0.22 * exp(-d * 9.0));
-    m.emission = (mix(paint.rgb, vec3(1.0), 0.35) * tube * 1.9 + glow) * paint.w * flicker;
+    m.emission = (mix(paint.rgb, vec3(1.0), 0.22) * tube * 1.9 + glow) * paint.w * flicker;
 }
 
 void car(inout Matter m, uint style, vec3 p, vec3 local, vec3 n)
 {
     bool bus = (style & 2u) != 0u, lit = (style & 1u) != 0u;
-    float beads = noise2(p.xz * 60.0 + p.y * 40.0);
-    m.metallic = 0.35;
-    m.roughness = 0.16 + 0.12 * beads;
+    m.roughness = 0.07 + 0.10 * noise2(p.xz * 60.0 + p.y * 40.0); // paint under beads of rain
     bool pane = bus ? local.y > -0.16 && local.y < 0.30 && abs(n.y) < 0.5
-                    : local.y > 0.10 && local.y < 0.455 && n.y < 0.86 && local.z > -0.21 && local.z < 0.40;
-    float post = bus ? abs(fract(local.z * 7.0) - 0.5) : min(abs(local.z - 0.085), abs(local.z - 0.31)) * 14.0;
-    if (pane && (bus ? post < 0.46 : post > 0.14 || abs(n.x) < 0.5)) {
+                    : local.y > 0.09 && local.y < 0.44 && n.y < 0.90 && local.z > -0.205 && local.z < 0.375;
+    float post = bus ? abs(fract(local.z * 7.0) - 0.5) : min(abs(local.z - 0.085), abs(local.z - 0.30)) * 16.0;
+    vec2 wheel = vec2((abs(local.z + 0.005) - 0.3125) * 4.4, (local.y + 0.38) * 1.24);
+    bool low = local.y < -0.40 || (!bus && length(wheel) < 0.40 && abs(local.x) > 0.3);
+    bool seam = !bus && abs(local.x) > 0.4 && local.y > -0.36 && min(abs(local.z - 0.085), abs(local.z + 0.17)) < 0.0022;
+    if (low || seam) {
+        m.albedo = vec3(0.012);
+        m.roughness = 0.6;
+    } else if (pane && (bus ? post < 0.46 : post > 0.13 || abs(n.x) < 0.5)) {
         m.albedo = vec3(0.01);
-        m.metallic = 0.0;
-        m.roughness = 0.05;
-        if (bus)
-            m.emission = vec3(1.0, 0.80, 0.52) * (0.55 + 0.9 * hash2(ivec2(floor(local.yz * vec2(5.0, 14.0))), 9u));
+        m.roughness = 0.04;
+        if (bus) {
+            float seats = 0.35 + 0.65 * hash2(ivec2(floor(local.yz * vec2(5.0, 14.0))), 9u);
+            m.emission = vec3(1.0, 0.78, 0.48) * (0.25 + 0.8 * seats * smoothstep(-0.25, 0.2, local.y));
+        }
     }
-    if (!bus && local.y < -0.36)
-        m.albedo *= 0.15;
-    bool corner = abs(local.x) > 0.24 && abs(local.x) < 0.44;
-    if (local.z < -0.465 && corner && local.y > (bus ? -0.34 : -0.18) && local.y < (bus ? -0.22 : 0.0))
-        m.emission = lit ? vec3(1.0, 0.88, 0.70) * 34.0 : vec3(0.02);
-    if (local.z > 0.465 && abs(local.x) > 0.22 && local.y > (bus ? -0.30 : -0.08) && local.y < (bus ? -0.16 : 0.10))
-        m.emission = vec3(1.0, 0.035, 0.02) * (lit ? 9.0 : 0.15);
+    bool front = local.z < -0.462, back = local.z > 0.455;
+    float in_lamp = max(abs(abs(local.x) - 0.34) / 0.10, abs(local.y + (bus ? 0.28 : 0.10)) / (bus ? 0.05 : 0.065));
+    if (front && in_lamp < 1.0)
+        m.emission = lit ? vec3(1.0, 0.86, 0.66) * 36.0 : vec3(0.03);
+    else if (front && abs(local.x) < 0.22 && local.y < -0.06 && local.y > -0.22) {
+        m.albedo = vec3(0.01); // the grille
+        m.roughness = 0.35;
+    }
+    if (back && abs(local.x) > 0.20 && abs(local.y - (bus ? -0.22 : 0.0)) < 0.062)
+        m.emission = vec3(1.0, 0.03, 0.015) * (lit ? 11.0 : 0.12);
+    if ((front || back) && abs(local.x) < 0.13 && abs(local.y + 0.20) < 0.045)
+        m.albedo = vec3(0.45); // the plate
 }
 
 void screen(inout Matter m, uint style, float strength, vec3 local, vec3 size, vec3 n, float footprint)
@@ -156,9 +166,8 @@ void fill(inout Matter m, Instance i, vec3 p, vec3 n, vec3 local)
     else if (kind == SCREEN)
         screen(m, style, i.paint.w, local, i.size.xyz, straight(n), footprint);
     else if (kind == CLOTH && style == 1u) { // leaves
-        float leaf = noise2(p.xy * 9.0 + p.z * 5.0) * noise2(p.zy * 9.0 + p.x * 4.0 + 7.0);
-        m.albedo *= 0.35 + 2.6 * leaf;
-        m.normal = normalize(n + 0.9 * (vec3(noise2(p.xy * 11.0), noise2(p.yz * 11.0), noise2(p.zx * 11.0)) - 0.5));
+        m.albedo *= 0.5 + 1.2 * noise2(p.xy * 7.0 + p.z * 5.0);
+        m.normal = normalize(n + 0.6 * (vec3(noise2(p.xy * 11.0), noise2(p.yz * 11.0), noise2(p.zx * 11.0)) - 0.5));
         m.roughness = 0.45;
     } else { // stone, metal, plaster: a little uneven, wet from above
         float c = cloudy(p.xz * 1.7 + p.y * 1.3);

@@ -105,7 +105,7 @@ void main()
     }
     // Mist on the ray's way.
     float y_mean = max(p.y + 0.4 * d.y * min(seen.w, 60.0), 0.0);
-    float through = exp(-min(seen.w, 220.0) * (0.0016 + 0.0045 * exp(-y_mean / 5.5)));
+    float through = exp(-min(seen.w, 220.0) * (0.0012 + 0.0032 * exp(-y_mean / 5.5)));
     seen.rgb = mix(vec3(0.060, 0.058, 0.075), seen.rgb, through);
     imageStore(mirrored, pixel, vec4(min(seen.rgb, vec3(18.0)), seen.w));
 }
