@@ -339,8 +339,8 @@ static int by_distance(const void *a, const void *b)
     return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* All bodies first, then what makes them rich, nearest blocks first, until as many instances are there as are wanted.
- */
+/* All bodies first, then what makes them rich, nearest blocks first (what is drawn first hides the rest), until as many
+ * instances are there as are wanted. */
 void build_houses(struct build *b)
 {
     struct houses *all = calloc(1, sizeof *all);
@@ -355,16 +355,17 @@ void build_houses(struct build *b)
     }
     if (all && order) {
         all->begin[BLOCKS_X * BLOCKS_Z] = all->count;
-        for (uint32_t i = 0; i < all->count; i++) {
+        for (uint32_t i = 0; i < all->count; i++)
             mark_map(b->scene, &all->items[i]);
-            body(b, &all->items[i]);
-        }
-        build_streets(b);
         qsort(order, BLOCKS_X * BLOCKS_Z, sizeof *order, by_distance);
-        for (uint32_t k = 0; k < BLOCKS_X * BLOCKS_Z; k++) {
-            uint32_t block = (uint32_t)order[k][1];
-            for (uint32_t i = all->begin[block]; i < all->begin[block + 1]; i++)
-                detail(b, &all->items[i]);
+        for (int pass = 0; pass < 2; pass++) {
+            for (uint32_t k = 0; k < BLOCKS_X * BLOCKS_Z; k++) {
+                uint32_t block = (uint32_t)order[k][1];
+                for (uint32_t i = all->begin[block]; i < all->begin[block + 1]; i++)
+                    (pass == 0 ? body : detail)(b, &all->items[i]);
+            }
+            if (pass == 0)
+                build_streets(b);
         }
     } else
         b->scene->failed = true;

@@ -8,7 +8,7 @@
 
 enum {
     BLOOM_LEVELS = 6,
-    PYRAMID_LEVELS = 10,
+    PYRAMID_LEVELS = 8,
     SKY_WIDTH = 384,
     SKY_HEIGHT = 192,
     RIPPLES = 256,
@@ -151,9 +151,7 @@ void timeline_draw(const struct city *city, uint32_t *texels);
 /* Record callbacks. user is the struct frame, for passes that come several times their struct step. */
 void write_frame_data(hd_recorder *recorder, void *user);
 void upload_frame_data(hd_recorder *recorder, void *user);
-void write_page(hd_recorder *recorder, void *user);
 void upload_page(hd_recorder *recorder, void *user);
-void write_knot(hd_recorder *recorder, void *user);
 void upload_knot(hd_recorder *recorder, void *user);
 void write_sheet(hd_recorder *recorder, void *user);
 void upload_sheet(hd_recorder *recorder, void *user);

@@ -9,17 +9,8 @@ void declare_uploads(hd_graph *g, struct frame *f)
 {
     add_pass(g, f, &(hd_pass_desc){
         .name = "frame data", .type = HD_PASS_HOST, .record = write_frame_data, .user = f,
-        .uses = HD_USES({f->staging, HD_HOST_WRITE}),
-    });
-    add_pass(g, f, &(hd_pass_desc){
-        .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 18,
-        .record = upload_frame_data, .user = f,
-        .uses = HD_USES({f->staging, HD_TRANSFER_SRC}, {f->constants, HD_TRANSFER_DST}, {f->lights, HD_TRANSFER_DST},
-                        {f->movers, HD_TRANSFER_DST}),
-    });
-    add_pass(g, f, &(hd_pass_desc){
-        .name = "draw page", .type = HD_PASS_HOST, .record = write_page, .user = f,
-        .uses = HD_USES({f->page_staging, HD_HOST_WRITE}),
+        .uses = HD_USES({f->staging, HD_HOST_WRITE}, {f->page_staging, HD_HOST_WRITE},
+                        {f->knot_staging, HD_HOST_WRITE}),
     });
     add_pass(g, f, &(hd_pass_desc){
         .name = "page of texture", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 10,
@@ -27,13 +18,15 @@ void declare_uploads(hd_graph *g, struct frame *f)
         .uses = HD_USES({f->page_staging, HD_TRANSFER_SRC}, {f->page, HD_TRANSFER_DST}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "bend knot", .type = HD_PASS_HOST, .record = write_knot, .user = f,
-        .uses = HD_USES({f->knot_staging, HD_HOST_WRITE}),
-    });
-    add_pass(g, f, &(hd_pass_desc){
         .name = "page of mesh", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 7,
         .record = upload_knot, .user = f,
         .uses = HD_USES({f->knot_staging, HD_TRANSFER_SRC}, {f->knot, HD_TRANSFER_DST}),
+    });
+    add_pass(g, f, &(hd_pass_desc){
+        .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 18,
+        .record = upload_frame_data, .user = f,
+        .uses = HD_USES({f->staging, HD_TRANSFER_SRC}, {f->constants, HD_TRANSFER_DST}, {f->lights, HD_TRANSFER_DST},
+                        {f->movers, HD_TRANSFER_DST}),
     });
     if (!f->city->options.overlay)
         return;
@@ -53,9 +46,9 @@ void declare_uploads(hd_graph *g, struct frame *f)
         {(f)->movers, HD_STORAGE_READ_COMPUTE}, {(f)->chunks, HD_STORAGE_READ_COMPUTE},                                \
         {(culled).list, HD_STORAGE_WRITE_COMPUTE}, {(culled).draws, HD_STORAGE_WRITE_COMPUTE}
 #define DRAWS(f, culled)                                                                                               \
-    {(f)->constants, HD_UNIFORM_READ}, {(f)->statics, HD_STORAGE_READ_GRAPHICS}, {(f)->movers, HD_STORAGE_READ_GRAPHICS},                  \
-        {(f)->vertices, HD_VERTEX_READ}, {(f)->indices, HD_INDEX_READ}, {(culled).list, HD_VERTEX_READ},               \
-        {(culled).draws, HD_INDIRECT_READ}
+    {(f)->constants, HD_UNIFORM_READ}, {(f)->statics, HD_STORAGE_READ_GRAPHICS},                                       \
+        {(f)->movers, HD_STORAGE_READ_GRAPHICS}, {(f)->vertices, HD_VERTEX_READ}, {(f)->indices, HD_INDEX_READ},       \
+        {(culled).list, HD_VERTEX_READ}, {(culled).draws, HD_INDIRECT_READ}
 
 /* --cpu-draws: culling on the GPU leaves the CPU nothing to record; this is the other way. */
 static void declare_cpu_draws(hd_graph *g, struct frame *f)
@@ -64,7 +57,8 @@ static void declare_cpu_draws(hd_graph *g, struct frame *f)
         .name = "draws of workers", .type = HD_PASS_GFX, .cost_us = 900, .record = draw_on_workers, .user = f,
         .splits = f->parts,
         .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->index, HD_COLOR_WRITE}, {f->facing, HD_COLOR_WRITE},
-                        {f->constants, HD_UNIFORM_READ}, {f->statics, HD_STORAGE_READ_GRAPHICS}, {f->movers, HD_STORAGE_READ_GRAPHICS},
+                        {f->constants, HD_UNIFORM_READ}, {f->statics, HD_STORAGE_READ_GRAPHICS}, {f->movers,
+                            HD_STORAGE_READ_GRAPHICS},
                         {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}, {f->identity, HD_VERTEX_READ}),
     });
 }
@@ -74,14 +68,16 @@ static void declare_cpu_draws(hd_graph *g, struct frame *f)
 static void declare_gpu_draws(hd_graph *g, struct frame *f)
 {
     static const char *const levels[PYRAMID_LEVELS] = {"pyramid 0", "pyramid 1", "pyramid 2", "pyramid 3", "pyramid 4",
-        "pyramid 5", "pyramid 6", "pyramid 7", "pyramid 8", "pyramid 9"};
+        "pyramid 5", "pyramid 6", "pyramid 7"};
     add_pass(g, f, &(hd_pass_desc){
-        .name = "early cull", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 28, .record = cull_early, .user = f,
+        .name = "early cull", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 28, .record = cull_early,
+        .user = f,
         .uses = HD_USES(CULLS(f, f->early), {f->seen_before, HD_STORAGE_READ_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
         .name = "early draw", .type = HD_PASS_GFX, .cost_us = 700, .record = draw_early, .user = f,
-        .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->index, HD_COLOR_WRITE}, {f->facing, HD_COLOR_WRITE}, DRAWS(f, f->early)),
+        .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->index, HD_COLOR_WRITE}, {f->facing, HD_COLOR_WRITE}, DRAWS(f,
+        f->early)),
     });
     for (uint32_t i = 0; i < f->view.pyramid[2]; i++) {
         hd_range level = kit_mip(i);
@@ -114,11 +110,13 @@ void declare_geometry(hd_graph *g, struct frame *f)
         declare_gpu_draws(g, f);
     /* Drawing left which instance each pixel shows; what that is made of is found out once a pixel. */
     add_pass(g, f, &(hd_pass_desc){
-        .name = "ripples", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = make_ripples, .user = f,
+        .name = "ripples", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 10, .record = make_ripples,
+        .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->ripples, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "materials", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 150, .record = fill_materials, .user = f,
+        .name = "materials", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 150, .record = fill_materials,
+        .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->statics, HD_STORAGE_READ_COMPUTE},
                         {f->movers, HD_STORAGE_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->index, HD_SAMPLED_COMPUTE}, {f->facing, HD_SAMPLED_COMPUTE},

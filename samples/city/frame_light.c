@@ -8,7 +8,8 @@
 void declare_async(hd_graph *g, struct frame *f)
 {
     add_pass(g, f, &(hd_pass_desc){
-        .name = "sky table", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = make_sky, .user = f,
+        .name = "sky table", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = make_sky,
+        .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->sky, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
@@ -101,7 +102,8 @@ static void declare_transparent(hd_graph *g, struct frame *f)
     add_pass(g, f, &(hd_pass_desc){
         .name = "steam", .type = HD_PASS_GFX, .cost_us = 30, .record = draw_steam, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->scene, HD_COLOR_RW}, {f->depth, HD_SAMPLED_GRAPHICS},
-                        {f->constants, HD_UNIFORM_READ}, {f->lights, HD_STORAGE_READ_GRAPHICS}, {f->masks, HD_STORAGE_READ_GRAPHICS}),
+                        {f->constants, HD_UNIFORM_READ}, {f->lights, HD_STORAGE_READ_GRAPHICS}, {f->masks,
+                            HD_STORAGE_READ_GRAPHICS}),
     });
     add_pass(g, f, &(hd_pass_desc){
         .name = "hologram", .type = HD_PASS_GFX, .cost_us = 16, .record = draw_hologram, .user = f,
@@ -118,7 +120,8 @@ static void declare_transparent(hd_graph *g, struct frame *f)
 void declare_light(hd_graph *g, struct frame *f)
 {
     add_pass(g, f, &(hd_pass_desc){
-        .name = "lighting", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 115, .record = light_scene, .user = f,
+        .name = "lighting", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 115, .record = light_scene,
+        .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_STORAGE_READ_COMPUTE},
                         {f->masks, HD_STORAGE_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->albedo, HD_SAMPLED_COMPUTE}, {f->normal, HD_SAMPLED_COMPUTE},
@@ -149,7 +152,8 @@ static void declare_bloom(hd_graph *g, struct frame *f)
 {
     static const char *const down[BLOOM_LEVELS] = {"bloom down 0", "bloom down 1", "bloom down 2", "bloom down 3",
         "bloom down 4", "bloom down 5"};
-    static const char *const up[BLOOM_LEVELS - 1] = {"bloom up 0", "bloom up 1", "bloom up 2", "bloom up 3", "bloom up 4"};
+    static const char *const up[BLOOM_LEVELS - 1] = {"bloom up 0", "bloom up 1", "bloom up 2", "bloom up 3",
+        "bloom up 4"};
     for (uint32_t i = 0; i < BLOOM_LEVELS; i++) {
         hd_use from = {f->blurred, HD_SAMPLED_COMPUTE};
         if (i > 0)
@@ -162,7 +166,8 @@ static void declare_bloom(hd_graph *g, struct frame *f)
         });
         if (i == 1) { /* before the way up changes that level */
             add_pass(g, f, &(hd_pass_desc){
-                .name = "histogram", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10, .record = count_brightness, .user = f,
+                .name = "histogram", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 10,
+                .record = count_brightness, .user = f,
                 .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE},
                                 {f->bloom, HD_SAMPLED_COMPUTE, .range = kit_mip(1)}, {f->bins, HD_STORAGE_RW_COMPUTE}),
             });
@@ -198,7 +203,8 @@ static void declare_views(hd_graph *g, struct frame *f)
     });
 }
 
-/* On the compute queue too: a queue runs in order, so passes at the end of the graphics queue would keep the next frame's
+/* On the compute queue too: a queue runs in order, so passes at the end of the graphics queue would keep the next
+ * frame's
  * draws from running beside them. */
 void declare_picture(hd_graph *g, struct frame *f)
 {
@@ -210,31 +216,37 @@ void declare_picture(hd_graph *g, struct frame *f)
                         {f->history, HD_SAMPLED_COMPUTE}, {f->resolved, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "tiles of motion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 14, .record = motion_tiles, .user = f,
+        .name = "tiles of motion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 14,
+        .record = motion_tiles, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->motion, HD_SAMPLED_COMPUTE},
                         {f->tiles, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "motion around", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 6, .record = motion_around, .user = f,
+        .name = "motion around", .type = HD_PASS_COMPUTE, .pin = HD_PIN_GFX, .cost_us = 6,
+        .record = motion_around, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->tiles, HD_SAMPLED_COMPUTE},
                         {f->around, HD_STORAGE_WRITE_COMPUTE}),
     });
     add_pass(g, f, &(hd_pass_desc){
-        .name = "motion blur", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 56, .record = motion_blur, .user = f,
+        .name = "motion blur", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 56, .record = motion_blur,
+        .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->resolved, HD_SAMPLED_COMPUTE},
                         {f->depth, HD_SAMPLED_COMPUTE}, {f->motion, HD_SAMPLED_COMPUTE},
                         {f->around, HD_SAMPLED_COMPUTE}, {f->blurred, HD_STORAGE_WRITE_COMPUTE}),
     });
-    hd_vk_fill(vk, g, f->bins, NULL, 0, &(hd_vk_as){.name = "empty histogram"});
+    hd_vk_fill(vk, g, f->bins, NULL, 0, &(hd_vk_as){.name = "empty histogram", .pin = HD_PIN_COMPUTE});
     declare_bloom(g, f);
     add_pass(g, f, &(hd_pass_desc){
-        .name = "exposure", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 11, .record = set_exposure, .user = f,
+        .name = "exposure", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 11, .record = set_exposure,
+        .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->bins, HD_STORAGE_READ_COMPUTE},
                         {f->exposure_before, HD_STORAGE_READ_COMPUTE}, {f->exposure, HD_STORAGE_WRITE_COMPUTE}),
     });
-    hd_vk_readback(vk, g, f->exposure, NULL, keep_exposure, f->city, &(hd_vk_as){.name = "exposure back"});
+    hd_vk_readback(vk, g, f->exposure, NULL, keep_exposure, f->city,
+                   &(hd_vk_as){.name = "exposure back", .pin = HD_PIN_COMPUTE});
     add_pass(g, f, &(hd_pass_desc){
-        .name = "tonemap", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 40, .root = !f->city->options.show, .record = tonemap, .user = f,
+        .name = "tonemap", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 40,
+        .root = !f->city->options.show, .record = tonemap, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->blurred, HD_SAMPLED_COMPUTE},
                         {f->bloom, HD_SAMPLED_COMPUTE, .range = kit_mip(0)}, {f->exposure, HD_STORAGE_READ_COMPUTE},
                         {f->picture, HD_STORAGE_WRITE_COMPUTE}),

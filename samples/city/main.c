@@ -95,9 +95,9 @@ bool city_open(struct city *city, const struct kit_options *options)
     if (!kit_open(&city->kit, &city_scene, options))
         return false;
     bool rich = options->detail ? options->detail > 4 : city->kit.discrete;
-    city->shadow_size = rich ? 2048 : 1024;
+    city->shadow_size = 1024;
     city->lamp_size = rich ? 512 : 256;
-    city->drop_count = rich ? 40000 : 8000;
+    city->drop_count = rich ? 24000 : 8000;
     if (!scene_create(&city->scene, instances_wanted(city)))
         return kit_check(&city->kit, HD_OUT_OF_MEMORY);
     return load(city) && city_programs(city);

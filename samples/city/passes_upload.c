@@ -25,14 +25,6 @@ static size_t mover_bytes(const struct frame *f)
     return f->city->scene.mover_first[MESH_COUNT] * sizeof(struct instance);
 }
 
-/* Camera, lights and all that moves. Reading mapped memory is slow on some devices: it is put together elsewhere. */
-void write_frame_data(hd_recorder *recorder, void *user)
-{
-    struct frame *f = user;
-    scene_frame(&f->city->scene, &f->view, &f->data);
-    memcpy(hd_vk_mapped(recorder, f->staging), &f->data, offsetof(struct frame_data, movers) + mover_bytes(f));
-}
-
 void upload_frame_data(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
@@ -41,25 +33,15 @@ void upload_frame_data(hd_recorder *recorder, void *user)
     copy(recorder, f->staging, f->movers, offsetof(struct frame_data, movers), mover_bytes(f));
 }
 
-/* The page of texture that the screens show. */
-void write_page(hd_recorder *recorder, void *user)
-{
-    const struct frame *f = user;
-    page_draw(hd_vk_mapped(recorder, f->page_staging), (float)f->view.frame / 30.0f);
-}
-
 void upload_page(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
     copy_image(recorder, f->page_staging, f->page, PAGE_WIDTH, PAGE_HEIGHT);
 }
 
-/* The page of mesh: a knot of light that turns above the second crossing, bent anew each frame. */
-void write_knot(hd_recorder *recorder, void *user)
+/* A knot of light that turns above the avenue, bent anew each frame. */
+static void bend_knot(struct mesh_vertex *vertices, float seconds)
 {
-    const struct frame *f = user;
-    struct mesh_vertex *vertices = hd_vk_mapped(recorder, f->knot_staging);
-    float seconds = (float)f->view.frame / 30.0f;
     for (uint32_t i = 0; i <= KNOT_ALONG; i++) {
         vec3s at[3];
         for (int k = 0; k < 3; k++) {
@@ -76,6 +58,18 @@ void write_knot(hd_recorder *recorder, void *user)
             *vertices++ = (struct mesh_vertex){glms_vec3_add(at[1], glms_vec3_scale(out, 0.34f)), out};
         }
     }
+}
+
+/* Camera, lights and all that moves (reading mapped memory is slow on some devices: they are put together elsewhere); a
+ * page of texture, which the screens show, and one of mesh. */
+void write_frame_data(hd_recorder *recorder, void *user)
+{
+    struct frame *f = user;
+    float seconds = (float)f->view.frame / 30.0f;
+    scene_frame(&f->city->scene, &f->view, &f->data);
+    memcpy(hd_vk_mapped(recorder, f->staging), &f->data, offsetof(struct frame_data, movers) + mover_bytes(f));
+    page_draw(hd_vk_mapped(recorder, f->page_staging), seconds);
+    bend_knot(hd_vk_mapped(recorder, f->knot_staging), seconds);
 }
 
 void upload_knot(hd_recorder *recorder, void *user)

@@ -1,5 +1,5 @@
-// Culling: one workgroup a chunk of up to 4096 instances of one mesh, eight an invocation. Those that stay are packed in
-// order, so the draws do not depend on which invocation was faster; each chunk is one indirect draw.
+// Culling: one workgroup a chunk of up to 4096 instances of one mesh, eight an invocation. Those that stay are packed
+// in order, so the draws do not depend on which invocation was faster; each chunk is one indirect draw.
 const uint LANES = 512u, EACH = 8u;
 layout(local_size_x = 512) in;
 struct Chunk {

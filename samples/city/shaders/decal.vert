@@ -14,8 +14,8 @@ layout(location = 1) flat out vec4 out_size;
 
 void main()
 {
-    const uint corners[36] = uint[36](4u, 5u, 7u, 4u, 7u, 6u, 1u, 0u, 2u, 1u, 2u, 3u, 5u, 1u, 3u, 5u, 3u, 7u, 0u, 4u, 6u, 0u,
-        6u, 2u, 6u, 7u, 3u, 6u, 3u, 2u, 0u, 1u, 5u, 0u, 5u, 4u);
+    const uint corners[36] = uint[36](4u, 5u, 7u, 4u, 7u, 6u, 1u, 0u, 2u, 1u, 2u, 3u, 5u, 1u, 3u, 5u, 3u, 7u, 0u, 4u,
+        6u, 0u, 6u, 2u, 6u, 7u, 3u, 6u, 3u, 2u, 0u, 1u, 5u, 0u, 5u, 4u);
     uint k = corners[gl_VertexIndex];
     Decal d = decals[gl_InstanceIndex];
     vec3 p = (vec3(k & 1u, (k >> 1) & 1u, k >> 2) * 2.0 - 1.0) * d.size.xyz;

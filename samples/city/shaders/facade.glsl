@@ -71,7 +71,8 @@ Wall wall_at(float u, float y, vec3 ray, uint seed, uint style, float footprint)
     vec2 f = fract(at) * pitch;
     vec2 low = glass_tower ? vec2(0.06, 0.45) : style == 2u ? vec2(0.35, 0.95) : style == 1u ? vec2(0.28, 0.75)
                                                                                           : vec2(0.62, 0.9);
-    vec2 high = pitch - (glass_tower ? vec2(0.06, 0.12) : style == 2u ? vec2(0.35, 0.45) : style == 1u ? vec2(0.28, 0.35)
+    vec2 high = pitch - (glass_tower ? vec2(0.06, 0.12) : style == 2u ? vec2(0.35, 0.45) : style == 1u
+        ? vec2(0.28, 0.35)
                                                                                                     : vec2(0.62, 0.6));
     // Walls: brick, concrete, rendered stone, dark metal.
     vec3 paint = style == 0u ? mix(vec3(0.20, 0.085, 0.055), vec3(0.30, 0.20, 0.14), tint.x)
@@ -149,7 +150,8 @@ Wall shop_at(float u, float y, vec3 ray, uint seed, float footprint)
             w.roughness = 0.4;
             w.metallic = 0.7;
         } else {
-            vec3 inside = room(vec2(f - 0.35, y - 0.45), vec2(width - 0.7, 2.8), vec3(ray.xy, max(ray.z, 0.05)), cell, seed);
+            vec3 inside = room(vec2(f - 0.35, y - 0.45), vec2(width - 0.7, 2.8), vec3(ray.xy, max(ray.z, 0.05)), cell,
+                seed);
             float goods = hash2(ivec2(floor(vec2(u * 3.0, y * 2.2))), seed);
             if (y < 1.35)
                 inside *= (0.4 + 1.1 * goods) * mix(vec3(1.0), vec3(1.3, 0.9, 0.6), step(0.6, goods));
@@ -163,7 +165,8 @@ Wall shop_at(float u, float y, vec3 ray, uint seed, float footprint)
         ivec2 letter = ivec2(floor(g.x), 0);
         vec2 in_letter = vec2(fract(g.x), g.y);
         float stroke = step(0.2, in_letter.x) * step(in_letter.x, 0.8);
-        float bits = hash2(letter + ivec2(int(floor(in_letter.x * 3.0)), int(floor(in_letter.y * 4.0)) + 40), seed + uint(cell.x + 512));
+        float bits = hash2(letter + ivec2(int(floor(in_letter.x * 3.0)), int(floor(in_letter.y * 4.0)) + 40), seed
+            + uint(cell.x + 512));
         stroke *= step(0.42, bits) * step(0.1, in_letter.y) * step(in_letter.y, 0.9);
         float word = step(0.16, hash2(letter + 300, seed + uint(cell.x + 512)));
         float blur = clamp(footprint * 6.0 - 0.3, 0.0, 1.0);

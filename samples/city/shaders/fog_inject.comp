@@ -32,7 +32,8 @@ void main()
     vec3 p = frame.eye.xyz + ray * deep / dot(ray, forward);
     float drift = noise2(p.xz * 0.05 + 0.05 * frame.eye.w) * noise2(p.xz * 0.17 + p.y * 0.2 - 0.1 * frame.eye.w);
     float density = 0.0012 * exp(-max(p.y, 0.0) / 60.0) + 0.0034 * exp(-max(p.y, 0.0) / 5.5) * (0.4 + 2.4 * drift);
-    vec3 light = textureLod(sky_light, sky_place(vec3(0.0, 1.0, 0.0)), 0.0).rgb * (0.16 + 0.5 * smoothstep(0.0, 50.0, p.y));
+    vec3 light = textureLod(sky_light, sky_place(vec3(0.0, 1.0, 0.0)), 0.0).rgb * (0.16 + 0.5 * smoothstep(0.0, 50.0,
+        p.y));
     float toward = max(dot(ray, frame.sun.xyz), 0.0);
     light += frame.sun_color.rgb * (0.02 + 0.32 * pow(toward, 9.0)) * smoothstep(8.0, 60.0, p.y);
     light += vec3(0.05, 0.030, 0.018) * exp(-max(p.y, 0.0) / 9.0); // of all the windows and lamps together
@@ -56,7 +57,8 @@ void main()
         }
     }
     vec4 now = vec4(light * density, density);
-    vec4 clip = frame.last_view_projection * vec4(frame.eye.xyz + ray * fog_distance((float(cell.z) + 0.5) / float(size.z)) / dot(ray, forward), 1.0);
+    vec4 clip = frame.last_view_projection * vec4(frame.eye.xyz + ray
+        * fog_distance((float(cell.z) + 0.5) / float(size.z)) / dot(ray, forward), 1.0);
     vec3 old = vec3(clip.xy / clip.w * 0.5 + 0.5, fog_slice(clip.w));
     if (frame.planes.z > 0.0 && all(greaterThan(old, vec3(0.0))) && all(lessThan(old, vec3(1.0))))
         now = mix(textureLod(before, old, 0.0), now, 0.12);

@@ -47,7 +47,8 @@ Ground ground_at(vec2 p, float footprint)
             mark = max(mark, dash * (1.0 - smoothstep(0.06, 0.06 + footprint + 0.01, abs(lane - 3.6))));
             mark = max(mark, 0.8 * (1.0 - smoothstep(0.05, 0.05 + footprint + 0.01, abs(lane - 7.4))));
         } else if (!crossing && kerb.y < 0.0 && kerb.x > 3.4)
-            mark = step(fract(p.x / 6.0), 0.5) * (1.0 - smoothstep(0.06, 0.06 + footprint + 0.01, abs(p.y - 72.0 * round(p.y / 72.0))));
+            mark = step(fract(p.x / 6.0), 0.5) * (1.0 - smoothstep(0.06, 0.06 + footprint + 0.01,
+                abs(p.y - 72.0 * round(p.y / 72.0))));
         mark *= smoothstep(0.25, 0.5, middle + 0.25 * grain) / (1.0 + 3.0 * footprint);
         vec3 paint = lane < 0.5 && kerb.x < 0.0 && kerb.y > 0.0 ? vec3(0.42, 0.29, 0.07) : vec3(0.40);
         g.albedo = mix(g.albedo, paint, 0.85 * mark);

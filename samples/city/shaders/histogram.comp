@@ -9,11 +9,19 @@ layout(set = 0, binding = 2, std430) buffer Bins
     uint bins[64];
 };
 
+shared uint own[64]; // of this group
+
 void main()
 {
     ivec2 pixel = ivec2(gl_GlobalInvocationID.xy);
-    if (any(greaterThanEqual(pixel, textureSize(level, 0))))
-        return;
-    float stops = log2(max(luminance(texelFetch(level, pixel, 0).rgb), 1e-5));
-    atomicAdd(bins[uint(clamp((stops + 14.0) * 3.0, 0.0, 63.0))], 1u);
+    uint lane = gl_LocalInvocationIndex;
+    own[lane] = 0u;
+    barrier();
+    if (all(lessThan(pixel, textureSize(level, 0)))) {
+        float stops = log2(max(luminance(texelFetch(level, pixel, 0).rgb), 1e-5));
+        atomicAdd(own[uint(clamp((stops + 14.0) * 3.0, 0.0, 63.0))], 1u);
+    }
+    barrier();
+    if (own[lane] != 0u)
+        atomicAdd(bins[lane], own[lane]);
 }

@@ -34,7 +34,8 @@ float sun_shadow(vec3 p, vec3 n, float deep, vec2 pixel)
     int k = deep < frame.cascade_end.x ? 0 : deep < frame.cascade_end.y ? 1 : deep < frame.cascade_end.z ? 2 : 3;
     if (deep > frame.cascade_end.w)
         return 1.0;
-    float texel = 2.0 / (length(vec3(frame.cascades[k][0][0], frame.cascades[k][1][0], frame.cascades[k][2][0])) * float(textureSize(cascade_map, 0).x));
+    float texel = 2.0 / (length(vec3(frame.cascades[k][0][0], frame.cascades[k][1][0], frame.cascades[k][2][0]))
+        * float(textureSize(cascade_map, 0).x));
     vec4 s = frame.cascades[k] * vec4(p + n * texel * 1.6, 1.0);
     float turn = pixel_noise(pixel), sum = 0.0;
     int taps = int(frame.detail.z);
@@ -86,10 +87,12 @@ void main()
     float occluded = textureLod(occlusion_map, uv, 0.0).r, open = openness(p + n * 0.5);
     vec3 sum = texelFetch(emission_map, pixel, 0).rgb;
     if (dot(n, frame.sun.xyz) > 0.0)
-        sum += shade(n, v, frame.sun.xyz, albedo, f0, max(roughness, 0.15)) * frame.sun_color.rgb * sun_shadow(p, n, deep, vec2(pixel));
+        sum += shade(n, v, frame.sun.xyz, albedo, f0, max(roughness, 0.15)) * frame.sun_color.rgb * sun_shadow(p, n,
+            deep, vec2(pixel));
     sum += lamps(cluster_at(uv, deep), p, n, v, albedo, f0, max(roughness, 0.09)) * (0.35 + 0.65 * occluded);
     vec3 sky = textureLod(sky_light, sky_place(n), 0.0).rgb * open;
-    vec3 streets = vec3(0.115, 0.066, 0.034) * exp(-max(p.y, 0.0) / 10.0) * (0.75 - 0.25 * n.y); // thrown back by all the rest
+    // thrown back by all the rest
+    vec3 streets = vec3(0.115, 0.066, 0.034) * exp(-max(p.y, 0.0) / 10.0) * (0.75 - 0.25 * n.y);
     sum += albedo * (sky + streets) * occluded;
     imageStore(lit, pixel, vec4(min(sum, vec3(60.0)), 1.0));
 }

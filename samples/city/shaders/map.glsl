@@ -5,7 +5,8 @@ const float CELL = 3.0;
 
 vec2 map_cell(ivec2 c)
 {
-    return any(lessThan(c, ivec2(0))) || any(greaterThanEqual(c, ivec2(MAP_SIZE))) ? vec2(0.0) : map[c.y * MAP_SIZE + c.x];
+    return any(lessThan(c, ivec2(0))) || any(greaterThanEqual(c, ivec2(MAP_SIZE))) ? vec2(0.0) : 
+        map[c.y * MAP_SIZE + c.x];
 }
 
 float map_height(vec2 p)

@@ -36,7 +36,8 @@ void wall(inout Matter m, uint kind, uint style, uint seed, vec3 p, vec3 ray, fl
     vec3 along = abs(m.normal.x) > 0.5 ? vec3(0.0, 0.0, 1.0) : vec3(1.0, 0.0, 0.0);
     vec3 in_wall = vec3(dot(ray, along), ray.y, -dot(ray, m.normal));
     float u = dot(p, along);
-    Wall w = kind == SHOP ? shop_at(u, p.y, in_wall, seed, footprint) : wall_at(u, p.y, in_wall, seed, style, footprint);
+    Wall w = kind == SHOP ? shop_at(u, p.y, in_wall, seed, footprint) : wall_at(u, p.y, in_wall, seed, style,
+        footprint);
     m.albedo = w.albedo;
     m.roughness = w.roughness;
     m.metallic = w.metallic;
@@ -100,7 +101,8 @@ void car(inout Matter m, uint style, vec3 p, vec3 local, vec3 n)
     float post = bus ? abs(fract(local.z * 7.0) - 0.5) : min(abs(local.z - 0.085), abs(local.z - 0.30)) * 16.0;
     vec2 wheel = vec2((abs(local.z + 0.005) - 0.3125) * 4.4, (local.y + 0.38) * 1.24);
     bool low = local.y < -0.40 || (!bus && length(wheel) < 0.40 && abs(local.x) > 0.3);
-    bool seam = !bus && abs(local.x) > 0.4 && local.y > -0.36 && min(abs(local.z - 0.085), abs(local.z + 0.17)) < 0.0022;
+    bool seam = !bus && abs(local.x) > 0.4 && local.y > -0.36 && min(abs(local.z - 0.085),
+        abs(local.z + 0.17)) < 0.0022;
     if (low || seam) {
         m.albedo = vec3(0.012);
         m.roughness = 0.6;
@@ -143,7 +145,8 @@ void screen(inout Matter m, uint style, float strength, vec3 local, vec3 size, v
 vec3 straight(vec3 n)
 {
     vec3 a = abs(n);
-    return a.x > max(a.y, a.z) ? vec3(sign(n.x), 0.0, 0.0) : a.y > a.z ? vec3(0.0, sign(n.y), 0.0) : vec3(0.0, 0.0, sign(n.z));
+    return a.x > max(a.y, a.z) ? vec3(sign(n.x), 0.0, 0.0) : a.y > a.z ? vec3(0.0, sign(n.y), 0.0)
+        : vec3(0.0, 0.0, sign(n.z));
 }
 
 void fill(inout Matter m, Instance i, vec3 p, vec3 n, vec3 local)

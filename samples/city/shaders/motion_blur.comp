@@ -27,7 +27,8 @@ void main()
     vec3 sum = middle;
     float weights = 1.0;
     for (int k = 0; k < 8; k++) {
-        vec2 off = most * ((float(k) + 0.5 + noise) / 8.0 - 0.5) * 2.0 * 0.5, at = clamp(uv + off, vec2(0.0), vec2(1.0));
+        vec2 off = most * ((float(k) + 0.5 + noise) / 8.0 - 0.5) * 2.0 * 0.5, at = clamp(uv + off, vec2(0.0),
+            vec2(1.0));
         float there = view_depth(textureLod(depth_map, at, 0.0).r);
         float own = length(textureLod(motion_map, at, 0.0).rg * 0.5 * frame.out_size.xy);
         float covers = clamp(own - length(off * frame.out_size.xy) + 1.0, 0.0, 1.0);

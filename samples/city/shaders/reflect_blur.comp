@@ -19,7 +19,8 @@ void main()
         return;
     vec4 middle = texelFetch(noisy, pixel, 0), g = texelFetch(normal_map, pixel, 0);
     float deep = view_depth(texelFetch(depth_map, pixel, 0).r);
-    float wide = g.w * g.w * min(middle.w, 30.0) / (min(middle.w, 30.0) + deep) * frame.planes.w * (way.y != 0 ? 1.1 : 0.40);
+    float wide = g.w * g.w * min(middle.w, 30.0) / (min(middle.w, 30.0) + deep) * frame.planes.w * (way.y != 0 ? 1.1
+        : 0.40);
     wide = clamp(wide, 0.0, 7.0 * frame.size.y / 480.0);
     if (wide < 0.4 || g.w > 0.55) {
         imageStore(blurred, pixel, middle);

@@ -11,6 +11,7 @@ void main()
     vec2 at = floor(sky_place(d) * vec2(1400.0, 700.0));
     float star = hash2(ivec2(at), 99u);
     if (star > 0.9985)
-        color += vec3(0.25, 0.27, 0.32) * smoothstep(0.25, 0.7, d.y) * (star - 0.9985) * 600.0 * smoothstep(0.30, 0.12, luminance(color));
+        color += vec3(0.25, 0.27, 0.32) * smoothstep(0.25, 0.7, d.y) * (star - 0.9985) * 600.0 * smoothstep(0.30,
+            0.12, luminance(color));
     out_color = vec4(color, 1.0);
 }

@@ -36,7 +36,8 @@ vec3 evening_sky(vec3 d)
         vec2 q = d.xz / (d.y + 0.10) + 0.004 * frame.eye.w;
         float warp = cloudy(q * 0.45 + 3.0);
         float c = cloudy(q * vec2(0.62, 1.15) + 1.9 * warp), thin = cloudy(q * vec2(1.1, 3.9) + 2.3 * warp + 9.0);
-        float cover = smoothstep(0.40, 0.74, 0.74 * c + 0.26 * thin), rim = smoothstep(0.40, 0.52, 0.74 * c + 0.26 * thin) - cover;
+        float thick = 0.74 * c + 0.26 * thin;
+        float cover = smoothstep(0.40, 0.74, thick), rim = smoothstep(0.40, 0.52, thick) - cover;
         vec2 flat_d = normalize(d.xz + 1e-5), flat_sun = normalize(frame.sun.xz);
         float warm = pow(0.5 + 0.5 * dot(flat_d, flat_sun), 5.0) * exp(-3.6 * max(d.y - 0.05, 0.0));
         vec3 under = mix(vec3(0.060, 0.070, 0.135), vec3(0.95, 0.32, 0.20), warm);

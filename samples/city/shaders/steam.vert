@@ -39,10 +39,12 @@ void main()
     int vent = gl_InstanceIndex / per_vent, card = gl_InstanceIndex % per_vent;
     float phase = frame.eye.w * 0.22 + float(card) / float(per_vent) + 3.7 * float(vent), age = fract(phase);
     float h = hash2(ivec2(vent, card), uint(floor(phase)) + 5u);
-    vec3 foot = vec3((hash2(ivec2(vent, 1), 8u) - 0.5) * 17.0, 0.0, 14.0 - 27.0 * float(vent) - 9.0 * hash2(ivec2(vent, 2), 8u));
+    vec3 foot = vec3((hash2(ivec2(vent, 1), 8u) - 0.5) * 17.0, 0.0, 14.0 - 27.0 * float(vent) - 9.0
+        * hash2(ivec2(vent, 2), 8u));
     vec3 at = foot + vec3(0.9 * age * age + 0.5 * (h - 0.5), 0.3 + 4.2 * age, 0.5 * age);
     float half_size = 0.35 + 1.7 * age;
-    vec3 forward = view_ray(vec2(0.5)), right = normalize(cross(forward, vec3(0.0, 1.0, 0.0))), up = cross(right, forward);
+    vec3 forward = view_ray(vec2(0.5)), right = normalize(cross(forward, vec3(0.0, 1.0, 0.0))), up = cross(right,
+        forward);
     vec2 corner = vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 2.0 - 1.0;
     out_place = at + (right * corner.x + up * corner.y) * half_size;
     out_at = corner;

@@ -73,7 +73,8 @@ void main()
     vec2 motion = nearest > 0.0 ? texelFetch(motion_map, nearest_at, 0).rg : sky_motion(uv), from = uv - motion;
     if (frame.planes.z > 0.0 && all(greaterThan(from, vec2(0.0))) && all(lessThan(from, vec2(1.0)))) {
         mean /= 9.0;
-        vec3 spread = sqrt(max(squares / 9.0 - mean * mean, vec3(0.0))), old = compress(sharp_history(from)), away = old - mean;
+        vec3 spread = sqrt(max(squares / 9.0 - mean * mean, vec3(0.0))), old = compress(sharp_history(from)),
+            away = old - mean;
         vec3 over = abs(away) / max(1.3 * spread, vec3(1e-4));
         old = mean + away / max(max(over.x, over.y), max(over.z, 1.0));
         now = mix(old, now, clamp(0.13 * best + 0.02, 0.0, 1.0));
