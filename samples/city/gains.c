@@ -8,8 +8,6 @@
  * bound is what no schedule can beat: the longest of the critical path and the busiest queue, by the times that passes
  * take alone, one behind the other on one queue. */
 
-enum { WARM_UP = 8 };
-
 static const struct variant {
     const char *name;
     bool one_queue, unaliased, one_worker, no_merge, one_copy, untimed;
@@ -33,14 +31,14 @@ struct samples {
     double *frame, *gpu, *declare, *find, *record, *submit;
     double *pass; /* index of the pass * count + frame */
     char names[MOST_PASSES][32];
-    uint32_t count, gpu_count;
+    uint32_t count, gpu_count, warm_up;
     uint64_t seen, last_end_ns;
 };
 
 static bool samples_create(struct samples *s, uint32_t count)
 {
     double *values = calloc((size_t)count * (6 + MOST_PASSES), sizeof *values);
-    *s = (struct samples){.seen = UINT64_MAX};
+    *s = (struct samples){.seen = UINT64_MAX, .warm_up = count < 8 ? count : 8};
     for (int i = 0; values && i < 6; i++)
         (&s->frame)[i] = values + (size_t)i * count;
     s->pass = values ? values + (size_t)6 * count : NULL;
@@ -56,7 +54,7 @@ static void note_gpu(struct city *city, struct samples *s)
     if (hd_vk_times_get(city->kit.vk, 0, &times) != HD_OK || times.frame == s->seen)
         return;
     uint64_t end = 0, queue_end[HD_MAX_QUEUES] = {0};
-    bool count = s->last_end_ns && times.frame > WARM_UP && s->gpu_count < s->count;
+    bool count = s->last_end_ns && times.frame > s->warm_up && s->gpu_count < s->count;
     s->seen = times.frame;
     for (uint32_t i = 0; i < times.span_count; i++) { /* of one queue they stand in its order */
         const hd_vk_span *span = &times.spans[i];
@@ -88,9 +86,9 @@ static bool run_frames(struct city *city, struct samples *s)
         if (kit->result != HD_OK)
             return false;
         double now = kit_now_us();
-        if (number >= WARM_UP && number - WARM_UP < s->count) {
+        if (number >= s->warm_up && number - s->warm_up < s->count) {
             hd_vk_frame_stats stats;
-            uint32_t at = number - WARM_UP;
+            uint32_t at = number - s->warm_up;
             hd_vk_frame_stats_get(kit->vk, &stats);
             s->frame[at] = (now - before) * 1e-3;
             s->declare[at] = kit->times_us[0][number % KIT_KEPT_TIMES];
@@ -189,7 +187,7 @@ static int run_variant(struct city *city, const struct kit_options *given, uint3
     struct kit_options options = *given;
     struct samples s;
     struct city_options wishes = city->options;
-    options.frames = given->frames + WARM_UP;
+    options.frames = given->frames + (given->frames < 8 ? given->frames : 8); /* the first ones do not count */
     options.no_merge = v->no_merge;
     if (v->one_queue) {
         options.queue_kinds[0] = HD_QUEUE_GFX;
