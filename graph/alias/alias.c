@@ -18,27 +18,21 @@ static uint64_t line_up(work *w, const uint32_t *res, uint32_t count)
     return end;
 }
 
-/* In how many regions a shared heap is packed, by a sample of how many members are alive at a time. Where they are few,
- * the whole frame is one: it is packed quickly, however long it is, and to the brim, as two that take turns do not fit
- * together at borders (of several queues such frames took half as much again in regions). Where they are many, what
- * lives on over a border is in the way of many, so several of the schedule's are one region. Else these are as long as
- * is best for a cache. */
-static uint32_t count_regions(const work *w, const hdi_members *members)
+/* Whether a shared heap is packed by the regions of the schedule, by a sample of how many members are alive at a time.
+ * Where they are few, the whole frame is packed quickly, however long it is, and to the brim, as two that take turns do
+ * not fit together at borders (of several queues such frames took half as much again in regions). */
+static bool has_regions(const work *w, const hdi_members *members)
 {
-    enum { STEP = 16, FEW_ALIVE = 8, FEW_BY_CLOCKS = 12, MANY_ALIVE = 32, TOGETHER = 4 };
-    uint32_t all = w->pack.hazards->region_count, joined = (all + TOGETHER - 1) / TOGETHER,
-             few = w->pack.by_clocks ? FEW_BY_CLOCKS : FEW_ALIVE;
-    uint64_t lives = 0, slots = w->pack.slot_end / STEP;
-    if (all < 2 || w->how->lean)
-        return 1;
-    for (uint32_t i = 0; i < members->count && lives < MANY_ALIVE * slots; i += STEP) {
+    enum { STEP = 16, FEW_ALIVE = 8, FEW_BY_CLOCKS = 12 };
+    uint64_t lives = 0, few = w->pack.slot_end / STEP * (w->pack.by_clocks ? FEW_BY_CLOCKS : FEW_ALIVE);
+    if (w->pack.hazards->region_count < 2 || w->how->lean)
+        return false;
+    for (uint32_t i = 0; i < members->count && lives < few; i += STEP) {
         uint32_t res = members->by_first[i];
         if (w->out->heap[w->out->res_heap[res]].flags == 0)
             lives += w->lifetimes->res_close[res] - w->lifetimes->res_first[res] + 1;
     }
-    if (lives < few * slots)
-        return 1;
-    return lives < MANY_ALIVE * slots ? all : joined;
+    return lives >= few;
 }
 
 /* *known: former tenants are. UINT64_MAX: out of memory. */
@@ -46,9 +40,8 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
                           uint32_t *own, bool *known)
 {
     bool shared = w->out->heap[heap].flags == 0;
-    uint32_t regions = shared && members->mixed[heap] ? count_regions(w, members) : 1;
-    if (regions > 1)
-        return hdi_pack_regions(w, crew, members, heap, regions);
+    if (shared && members->mixed[heap] && has_regions(w, members))
+        return hdi_pack_regions(w, crew, members, heap);
     bool all = shared && w->out->heap_count == 1;
     const uint32_t *in_heap = all ? members->by_first : own;
     uint32_t count = all ? members->count : 0;

@@ -89,18 +89,6 @@ static HDI_INLINE void hdi_pack_read_time(const hdi_pack *pack, uint32_t res, ui
     t->queues = mask;
 }
 
-/* The region of a slot, of which there is one: they are about as long as one another. One behind the last slot is in
- * one behind the last region. */
-static inline uint32_t hdi_region_of(const hdi_hazards *hazards, uint32_t slot)
-{
-    uint32_t region = (uint32_t)((uint64_t)slot * hazards->region_count / hazards->slot_count);
-    while (region > 0 && slot < hazards->region_begin[region])
-        region--;
-    while (region < hazards->region_count && slot >= hazards->region_begin[region + 1])
-        region++;
-    return region;
-}
-
 /* On average: the tenants of a resource are those that it covers whole, each in two extents at most, and two others. */
 enum { HDI_MOST_TENANTS = 4 };
 
@@ -166,8 +154,7 @@ static HDI_INLINE uint64_t hdi_pack_behind(hdi_pack_work *w, uint32_t res, uint6
 }
 
 /* A shared heap of a long frame: in alias_regions.c. Returns how many bytes it takes; UINT64_MAX: out of memory. */
-uint64_t hdi_pack_regions(const hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap,
-                          uint32_t regions);
+uint64_t hdi_pack_regions(const hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap);
 
 /* Room for all tenants that heaps may have, of which those that are known come first. */
 static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)

@@ -4,8 +4,8 @@
 
 /* A heap of a long frame, packed by regions side by side. Members that live on into another region cross its border:
  * they are packed first, and the members of each region then around them. Crossing members hang together where their
- * lives meet; each such component is packed alone. Regions are those of the schedule, or several of these together.
- * O(members * regions of a life), and the packers. */
+ * lives meet; each such component is packed alone. Regions are those of the schedule. O(members * regions of a life),
+ * and the packers. */
 
 typedef struct region {
     const uint32_t *inner; /* members that live in it alone */
@@ -27,35 +27,22 @@ typedef struct region_work {
     const hdi_crew *crew;
     const hdi_members *members;
     uint32_t heap, regions;
-    uint32_t begin[HDI_MOST_PARTS + 1];    /* of each: among those of the schedule */
-    uint8_t region_of[HDI_MOST_PARTS + 1]; /* by region of the schedule, and one behind the last */
     region *region;
     uint32_t *inner, *crossing, *placed, crossing_count;
     component *component;
     uint32_t component_count;
 } region_work;
 
-static uint32_t slot_of(const region_work *w, uint32_t k)
+/* The region of a slot, of which there is one: they are about as long as one another. One behind the last slot is in
+ * one behind the last region. */
+static uint32_t region_of(const hdi_hazards *hazards, uint32_t slot)
 {
-    return w->whole->pack.hazards->region_begin[w->begin[k]];
-}
-
-static uint32_t region_of(const region_work *w, uint32_t slot)
-{
-    return w->region_of[hdi_region_of(w->whole->pack.hazards, slot)];
-}
-
-/* Each of so many is some of the schedule's, one behind another. */
-static void join_regions(region_work *w, uint32_t count)
-{
-    uint32_t all = w->whole->pack.hazards->region_count;
-    w->regions = count;
-    for (uint32_t k = 0; k <= count; k++) {
-        w->begin[k] = hdi_range_begin(all, count, k);
-        w->region_of[w->begin[k]] = (uint8_t)k;
-    }
-    for (uint32_t k = 0; k < count; k++)
-        memset(w->region_of + w->begin[k], (int)k, w->begin[k + 1] - w->begin[k]);
+    uint32_t k = (uint32_t)((uint64_t)slot * hazards->region_count / hazards->slot_count);
+    while (k > 0 && slot < hazards->region_begin[k])
+        k--;
+    while (k < hazards->region_count && slot >= hazards->region_begin[k + 1])
+        k++;
+    return k;
 }
 
 static void sort_region(uint32_t k, void *user)
@@ -63,8 +50,8 @@ static void sort_region(uint32_t k, void *user)
     const region_work *w = user;
     const hdi_pack *pack = &w->whole->pack;
     const uint32_t *res = w->members->by_first, *heap = w->whole->out->res_heap;
-    uint32_t begin = w->members->region_begin[w->begin[k]], end = w->members->region_begin[w->begin[k + 1]],
-             inner = begin, crossing = begin, slot_end = slot_of(w, k + 1);
+    uint32_t begin = w->members->region_begin[k], end = w->members->region_begin[k + 1],
+             inner = begin, crossing = begin, slot_end = pack->hazards->region_begin[k + 1];
     for (uint32_t i = begin; i < end; i++) {
         if (heap[res[i]] != w->heap)
             continue;
@@ -81,9 +68,10 @@ static void sort_region(uint32_t k, void *user)
  * members of their own need none. */
 static void list_crossing(region_work *w, bool fill)
 {
+    const hdi_pack *pack = &w->whole->pack;
     for (uint32_t i = 0; i < w->crossing_count; i++) {
-        uint32_t res = w->crossing[i], last = region_of(w, w->whole->pack.end[res]);
-        for (uint32_t k = region_of(w, w->whole->lifetimes->res_first[res]); k <= last && k < w->regions; k++) {
+        uint32_t res = w->crossing[i], last = region_of(pack->hazards, pack->end[res]);
+        for (uint32_t k = region_of(pack->hazards, pack->lifetimes->res_first[res]); k <= last && k < w->regions; k++) {
             region *r = &w->region[k];
             if (fill && r->inner_count)
                 w->placed[r->placed_end] = res;
@@ -164,8 +152,8 @@ static void pack_region(uint32_t k, void *user)
     const region_work *w = user;
     region *r = &w->region[k];
     hdi_pack_work part = *w->whole;
-    part.pack.slot_begin = slot_of(w, k);
-    part.pack.slot_end = slot_of(w, k + 1);
+    part.pack.slot_begin = part.pack.hazards->region_begin[k];
+    part.pack.slot_end = part.pack.hazards->region_begin[k + 1];
     part.pack.placed = w->placed + r->placed_begin;
     part.pack.placed_count = r->placed_end - r->placed_begin;
     part.pack.placed_offset = part.out->res_offset;
@@ -173,12 +161,11 @@ static void pack_region(uint32_t k, void *user)
         r->bytes = pack_part(w, k, part, r->inner, r->inner_count, r->begin);
 }
 
-uint64_t hdi_pack_regions(const hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap,
-                          uint32_t regions)
+uint64_t hdi_pack_regions(const hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap)
 {
-    region_work w = {.whole = whole, .crew = crew, .members = members, .heap = heap};
+    uint32_t regions = whole->pack.hazards->region_count;
+    region_work w = {.whole = whole, .crew = crew, .members = members, .heap = heap, .regions = regions};
     uint64_t bytes = 0;
-    join_regions(&w, regions);
     if (!sort_regions(&w))
         return UINT64_MAX;
     find_components(&w);

@@ -10,20 +10,21 @@
 
 #define PLAN_MAGIC 0x316e6c7064656864u /* "hdedpln1" as bytes */
 
-enum {
-    QUEUES,
-    CULLED,
-    HEAPS,
-    RESOURCES,
-    SUBMITS,
-    WAITS,
-    COMMANDS,
-    BATCHES,
-    BARRIERS,
-    SCOPES,
-    ATTACHMENTS,
-    TABLE_COUNT
-};
+/* Each table: what is counted in it, its field of the view, its rows. */
+#define TABLES(X)                                                                                                      \
+    X(queue, queues, hd_plan_queue)                                                                                    \
+    X(culled, culled, uint32_t)                                                                                        \
+    X(heap, heaps, hd_plan_heap)                                                                                       \
+    X(resource, resources, hd_plan_resource)                                                                           \
+    X(submit, submits, hd_plan_submit)                                                                                 \
+    X(wait, waits, hd_plan_wait)                                                                                       \
+    X(command, commands, hd_plan_command)                                                                              \
+    X(batch, batches, hd_plan_batch)                                                                                   \
+    X(barrier, barriers, hd_plan_barrier)                                                                              \
+    X(scope, scopes, hd_plan_scope)                                                                                    \
+    X(attachment, attachments, hd_plan_attachment)
+#define NUMBER(row, field, type) TABLE_##row,
+enum { TABLES(NUMBER) TABLE_COUNT };
 
 struct hd_plan {
     uint64_t hash; /* first: it covers what follows */
@@ -35,19 +36,8 @@ struct hd_plan {
 
 static uint64_t layout(const hdi_plan_counts *counts, uint32_t *offset)
 {
-    const uint64_t sizes[TABLE_COUNT] = {
-        [QUEUES] = (uint64_t)counts->queue_count * sizeof(hd_plan_queue),
-        [CULLED] = (uint64_t)counts->culled_count * sizeof(uint32_t),
-        [HEAPS] = (uint64_t)counts->heap_count * sizeof(hd_plan_heap),
-        [RESOURCES] = (uint64_t)counts->resource_count * sizeof(hd_plan_resource),
-        [SUBMITS] = (uint64_t)counts->submit_count * sizeof(hd_plan_submit),
-        [WAITS] = (uint64_t)counts->wait_count * sizeof(hd_plan_wait),
-        [COMMANDS] = (uint64_t)counts->command_count * sizeof(hd_plan_command),
-        [BATCHES] = (uint64_t)counts->batch_count * sizeof(hd_plan_batch),
-        [BARRIERS] = (uint64_t)counts->barrier_count * sizeof(hd_plan_barrier),
-        [SCOPES] = (uint64_t)counts->scope_count * sizeof(hd_plan_scope),
-        [ATTACHMENTS] = (uint64_t)counts->attachment_count * sizeof(hd_plan_attachment),
-    };
+#define SIZE(row, field, type) (uint64_t)counts->row##_count * sizeof(type),
+    const uint64_t sizes[TABLE_COUNT] = {TABLES(SIZE)};
     uint64_t at = (sizeof(hd_plan) + 7) / 8;
     for (int t = 0; t < TABLE_COUNT; t++) {
         if (offset)
@@ -97,7 +87,7 @@ void hdi_plan_shrink(hd_plan *plan, uint32_t submit_count, uint32_t scope_count,
     counts->attachment_count = attachment_count;
     plan->bytes = layout(counts, plan->offset);
     uint64_t *block = (uint64_t *)(void *)plan;
-    for (int t = SUBMITS + 1; t < TABLE_COUNT; t++) {
+    for (int t = TABLE_submit + 1; t < TABLE_COUNT; t++) {
         uint64_t end = t + 1 < TABLE_COUNT ? plan->offset[t + 1] : plan->bytes / 8;
         if (plan->offset[t] != from[t])
             memmove(block + plan->offset[t], block + from[t], (size_t)(end - plan->offset[t]) * 8);
@@ -137,34 +127,12 @@ hd_plan_view hd_plan_read(const hd_plan *plan)
         return (hd_plan_view){0};
     const hdi_plan_counts *c = &plan->counts;
     const uint64_t *base = (const uint64_t *)(const void *)plan;
-    return (hd_plan_view){
-        .hash = plan->hash,
-        .bytes = plan->bytes,
-        .pass_count = c->pass_count,
-        .declared_resource_count = c->declared_resource_count,
-        .queue_count = c->queue_count,
-        .culled_count = c->culled_count,
-        .heap_count = c->heap_count,
-        .resource_count = c->resource_count,
-        .submit_count = c->submit_count,
-        .wait_count = c->wait_count,
-        .command_count = c->command_count,
-        .batch_count = c->batch_count,
-        .barrier_count = c->barrier_count,
-        .scope_count = c->scope_count,
-        .attachment_count = c->attachment_count,
-        .queues = (const void *)(base + plan->offset[QUEUES]),
-        .culled = (const void *)(base + plan->offset[CULLED]),
-        .heaps = (const void *)(base + plan->offset[HEAPS]),
-        .resources = (const void *)(base + plan->offset[RESOURCES]),
-        .submits = (const void *)(base + plan->offset[SUBMITS]),
-        .waits = (const void *)(base + plan->offset[WAITS]),
-        .commands = (const void *)(base + plan->offset[COMMANDS]),
-        .batches = (const void *)(base + plan->offset[BATCHES]),
-        .barriers = (const void *)(base + plan->offset[BARRIERS]),
-        .scopes = (const void *)(base + plan->offset[SCOPES]),
-        .attachments = (const void *)(base + plan->offset[ATTACHMENTS]),
-    };
+#define VIEW(row, field, type) .row##_count = c->row##_count, .field = (const void *)(base + plan->offset[TABLE_##row]),
+    return (hd_plan_view){.hash = plan->hash,
+                          .bytes = plan->bytes,
+                          .pass_count = c->pass_count,
+                          .declared_resource_count = c->declared_resource_count,
+                          TABLES(VIEW)};
 }
 
 void hdi_plan_finish(hd_plan *plan)
