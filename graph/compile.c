@@ -66,31 +66,6 @@ static inline void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
         read_clock(desc, phase, since);
 }
 
-/* Depend and size, side by side: neither reads what the other finds. */
-typedef struct sides {
-    const hd_compile_desc *desc;
-    hdi_arena *arena;
-    hdi_tables *t;
-    hd_result sized, depended;
-    uint32_t bad_res;
-    uint64_t *since;
-} sides;
-
-/* The callback is for the caller's thread alone. */
-static void find_sizes(const hdi_crew *crew, void *user)
-{
-    sides *s = user;
-    s->sized = hdi_size(s->t->decl, &s->t->kept, s->desc, crew, s->arena, &s->t->sizes, &s->bad_res);
-    lap(s->desc, HD_PHASE_SIZE, s->since);
-}
-
-static void find_depends(const hdi_crew *crew, void *user)
-{
-    sides *s = user;
-    hdi_tables *t = s->t;
-    s->depended = hdi_depend(t->decl, &t->frozen, &t->flow, &t->kept, crew, t->aside, &t->depends);
-}
-
 /* Up to what the schedule starts from: the same whatever it aims at. */
 static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *declared, hdi_tables *t,
                            uint64_t *since)
@@ -109,32 +84,30 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     }
     const hdi_decl *decl = t->decl;
     result = hdi_freeze(decl, crew, arena, &t->frozen);
-    t->aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
-    t->front = hdi_arena_here(t->aside);
+    t->front = hdi_arena_here(arena);
     lap(desc, HD_PHASE_FREEZE, since);
     if (result == HD_OK)
-        result = hdi_flow_find(decl, &t->frozen, crew, t->aside, &t->flow, &bad);
+        result = hdi_flow_find(decl, &t->frozen, crew, arena, &t->flow, &bad);
     if (result == HD_UNWRITTEN_READ)
         return fail_use(graph, t, result, bad);
     lap(desc, HD_PHASE_DEPEND, since);
     if (result == HD_OK)
         result = hdi_cull(decl, &t->frozen, &t->flow, crew, arena, &t->kept);
     lap(desc, HD_PHASE_CULL, since);
-    if (result == HD_OK) {
-        sides s = {.desc = desc, .arena = arena, .t = t, .bad_res = HDI_NONE, .since = since};
-        hdi_crew_both(crew, find_sizes, find_depends, &s);
-        lap(desc, HD_PHASE_DEPEND, since);
-        result = s.sized != HD_OK ? s.sized : s.depended;
-        if (s.sized != HD_OK && s.bad_res != HDI_NONE)
-            return hdi_graph_fail(graph, result, HD_NONE, s.bad_res, HD_NONE, "from the size callback");
-    }
+    if (result == HD_OK)
+        result = hdi_size(decl, &t->kept, desc, crew, arena, &t->sizes, &bad);
+    lap(desc, HD_PHASE_SIZE, since);
+    if (result != HD_OK && bad != HDI_NONE)
+        return hdi_graph_fail(graph, result, HD_NONE, bad, HD_NONE, "from the size callback");
+    if (result == HD_OK)
+        result = hdi_depend(decl, &t->frozen, &t->flow, &t->kept, crew, arena, &t->depends);
+    lap(desc, HD_PHASE_DEPEND, since);
     if (result != HD_OK)
         hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
     return result;
 }
 
-/* What only the schedule was made from is of no more use, where there will be no other one. Of several workers it
- * stands aside: tables that others have just written are not moved by one. */
+/* What only the schedule was made from is of no more use, where there will be no other one. */
 static void forget_front(hd_graph *graph, hdi_tables *t)
 {
     hdi_schedule *s = &t->schedule;
@@ -148,7 +121,7 @@ static void forget_front(hd_graph *graph, hdi_tables *t)
                                    {&s->slot_queue, slots * sizeof(*s->slot_queue)},
                                    {&s->slot_group, slots * sizeof(*s->slot_group)},
                                    {&s->edge, s->edge_count * sizeof(*s->edge)}};
-    hdi_arena_keep(t->aside, t->front, kept, t->aside == &graph->scratch ? sizeof(kept) / sizeof(kept[0]) : 0);
+    hdi_crew_keep(&t->crew, &graph->scratch, t->front, kept, sizeof(kept) / sizeof(kept[0]));
     t->flow = (hdi_flow){0};
     t->depends = (hdi_depends){0};
 }
@@ -261,8 +234,7 @@ static hdi_crew crew_of(hd_graph *graph, const hd_compile_desc *desc, uint32_t p
     bool several = pass_count >= graph->parallel_passes;
     hd_jobs *jobs = several ? desc->jobs : NULL;
     return (hdi_crew){
-        jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX, false,
-        NULL};
+        jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX, NULL};
 }
 
 hd_result hdi_compile_frame(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *t, const hd_plan **out)

@@ -10,9 +10,7 @@ typedef struct hdi_tables {
     hdi_queues all_queues, queues; /* queues: the ones in use, for the phases */
     hdi_versions versions;
     hdi_frozen frozen;
-    /* Where flow and depends are, until there is a schedule: of several workers not where the rest is */
-    hdi_arena *aside;
-    hdi_arena_mark front; /* of that arena */
+    hdi_arena_mark front; /* of the arena: behind it lies what only the schedule reads */
     hdi_flow flow;
     hdi_kept kept;
     hdi_depends depends;

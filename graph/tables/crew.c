@@ -25,33 +25,8 @@ static void run_parts(uint32_t begin, uint32_t end, uint32_t worker, void *user)
 void hdi_crew_share_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user)
 {
     parts p = {fn, user};
-    if (!crew->aside)
-        hd_jobs_warm(crew->jobs); /* through the serial work until the next call */
+    hd_jobs_warm(crew->jobs); /* through the serial work until the next call */
     hd_jobs_parallel_for(crew->jobs, count, 1, run_parts, &p);
-}
-
-typedef struct beside {
-    hdi_crew crew;
-    hdi_phase_fn fn;
-    void *user;
-} beside;
-
-static void run_beside(void *user, uint32_t worker)
-{
-    const beside *b = user;
-    (void)worker;
-    b->fn(&b->crew, b->user);
-}
-
-void hdi_crew_share_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user)
-{
-    hd_counter counter = {0};
-    beside b = {*crew, second, user};
-    hd_job job = {.fn = run_beside, .user = &b, .name = "phase"};
-    b.crew.aside = true;
-    hd_jobs_submit(crew->jobs, &job, 1, &counter);
-    first(crew, user);
-    hd_jobs_wait(crew->jobs, &counter);
 }
 
 typedef struct ranges {

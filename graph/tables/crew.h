@@ -19,7 +19,6 @@ typedef struct hdi_crew {
     hdi_arena *arena; /* HDI_MOST_PARTS: one for each part, so that it grows the same way in a frame that is the same */
     /* A frame of four times as many, or more, is cut into regions of about so many (schedule.c) */
     uint32_t region_passes;
-    bool aside; /* this crew's work is a job, beside the caller's */
     hdi_arena *early; /* null, or where the plan will be */
 } hdi_crew;
 
@@ -35,21 +34,6 @@ static inline void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part
     }
     for (uint32_t part = 0; part < count; part++)
         fn(part, user);
-}
-
-/* Two phases that need nothing of each other. With several workers they run side by side, each with a crew of its own,
- * `first` on the caller; returns when both are done. With few workers `first` runs before `second`. */
-typedef void (*hdi_phase_fn)(const hdi_crew *crew, void *user);
-void hdi_crew_share_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user);
-static inline void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user)
-{
-    enum { FEW = 4 }; /* they fill the loops of one phase, which has but as many parts as there are of them */
-    if (HDI_UNLIKELY(crew->workers >= FEW)) {
-        hdi_crew_share_both(crew, first, second, user);
-        return;
-    }
-    first(crew, user);
-    second(crew, user);
 }
 
 /* One part a worker, up to a small bound: for phases whose parts each have tables as long as the frame, which all other
