@@ -39,13 +39,12 @@ static uint32_t count_resources(const hdi_tables *t, uint32_t begin, uint32_t en
     return count;
 }
 
-/* What every resource has. placed: it lies in a heap. plain: are_plain. */
-static HDI_INLINE hd_plan_resource plain_resource(const hdi_tables *t, uint32_t res, uint32_t flags, bool placed,
-                                                  bool plain)
+/* What every resource has. placed: it lies in a heap. */
+static HDI_INLINE hd_plan_resource plain_resource(const hdi_tables *t, uint32_t res, uint32_t flags, bool placed)
 {
     hd_plan_resource out = {
         .id = res, .heap = HD_NONE, .first_family = HD_NONE, .final_family = HD_NONE, .tenant = HD_NONE};
-    out.flags = (!plain && t->hazards.res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) |
+    out.flags = (t->hazards.res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) |
                 (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE);
     if (!placed)
         return out;
@@ -57,7 +56,7 @@ static HDI_INLINE hd_plan_resource plain_resource(const hdi_tables *t, uint32_t 
     out.placing = takes_over ? HD_PLACING_TAKES_OVER : HD_PLACING_FIRST;
     if (takes_over)
         out.tenant = t->placed.tenant[first];
-    heap_flags = plain ? 0 : t->placed.heap[out.heap].flags;
+    heap_flags = t->placed.heap[out.heap].flags;
     if (heap_flags && !takes_over)
         out.placing = heap_flags & HD_HEAP_PERSISTENT ? HD_PLACING_PERSISTENT : HD_PLACING_HOST;
     return out;
@@ -75,7 +74,7 @@ static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint
     const hdi_hazards *hazards = &t->hazards;
     uint32_t pair = t->decl->res_pair[res];
     bool placed = !(flags & HDI_RES_EXTERNAL) && t->placed.res_heap[res] != HDI_NONE;
-    hd_plan_resource out = plain_resource(t, res, flags, placed, false);
+    hd_plan_resource out = plain_resource(t, res, flags, placed);
     if (flags & HDI_RES_EXTERNAL) {
         out.flags |= HD_PLAN_EXTERNAL;
         out.placing = HD_PLACING_EXTERNAL;
@@ -100,17 +99,7 @@ static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint
     return out;
 }
 
-/* Nothing is concurrent, and heaps are shared as a rule: neither is asked for. */
-static bool are_plain(const hdi_tables *t)
-{
-    uint32_t flags = 0;
-    for (uint32_t h = 0; h < t->placed.heap_count; h++)
-        flags |= t->placed.heap[h].flags;
-    return t->queues.count == 1 && !flags;
-}
-
-static HDI_INLINE void fill_resources_of(const hdi_tables *t, uint32_t begin, uint32_t end, hd_plan_resource *to,
-                                         bool plain)
+static void fill_resources(const hdi_tables *t, uint32_t begin, uint32_t end, hd_plan_resource *to)
 {
     const uint8_t *res_flags = t->decl->res_flags;
     const uint32_t *heap = t->placed.res_heap;
@@ -120,16 +109,8 @@ static HDI_INLINE void fill_resources_of(const hdi_tables *t, uint32_t begin, ui
         if (res_flags[r] & HDI_KEEPS_STATE || heap[r] == HDI_NONE)
             *to++ = special_resource(t, r, res_flags[r]);
         else
-            *to++ = plain_resource(t, r, res_flags[r], true, plain);
+            *to++ = plain_resource(t, r, res_flags[r], true);
     }
-}
-
-static void fill_resources(const hdi_tables *t, uint32_t begin, uint32_t end, hd_plan_resource *to)
-{
-    if (are_plain(t))
-        fill_resources_of(t, begin, end, to, true);
-    else
-        fill_resources_of(t, begin, end, to, false);
 }
 
 /* Submits in which a range begins are as long as the range that they end in says. */
