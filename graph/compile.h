@@ -3,7 +3,7 @@
 #define HDI_COMPILE_H
 
 #include "graph_state.h"
-#include "all_tables.h"
+#include "phases.h"
 
 /* A compile under way. */
 typedef struct hdi_compile {

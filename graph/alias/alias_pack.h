@@ -99,10 +99,6 @@ typedef struct hdi_members {
     uint32_t *region_begin;     /* of each region; then of those without uses */
     bool mixed[HDI_MOST_HEAPS]; /* members of the heap differ in size or alignment */
 } hdi_members;
-/* out->heap has room for HDI_MOST_HEAPS, out->res_heap for all resources. False: out of memory. */
-bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew *crew, hdi_placed *out,
-                      hdi_members *members);
-
 /* Looks at each member once, before any packer: what the pack says of them. False: out of memory. */
 bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count);
 

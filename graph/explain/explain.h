@@ -3,7 +3,7 @@
 #ifndef HDI_EXPLAIN_H
 #define HDI_EXPLAIN_H
 
-#include "signals.h"
+#include "tables.h"
 
 typedef struct hdi_explain {
     const hdi_decl *decl;

@@ -2,7 +2,7 @@
 
 #include "fgt_words.h"
 #include "plan_view.h"
-#include "signals.h"
+#include "tables.h"
 
 /* A plan as a Graphviz picture: a cluster a queue with its submits from top to bottom, passes coloured by type, barrier
  * batches as small notes in the chain, semaphore waits as edges between queues, culled passes aside, memory as a table.

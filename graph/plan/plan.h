@@ -2,7 +2,7 @@
 #ifndef HDI_PLAN_H
 #define HDI_PLAN_H
 
-#include "all_tables.h"
+#include "phases.h"
 
 /* How many scopes and attachments there are at most; for the caller alone that is all that hdi_attach takes. */
 void hdi_attach_most(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *out);

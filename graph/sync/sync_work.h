@@ -1,6 +1,6 @@
-/* Between the files of the room: hazard.c, which cuts the work, hazard_walk.c, where uses become steps,
- * hazard_kinds.c, which mixes kinds of accesses, hazard_states.c, which looks at resources that keep their state or
- * that several queues use, and hazard_slots.c, which numbers the slots. */
+/* Between the files of the room: hazard.c, which cuts the work and mixes kinds of accesses, hazard_walk.c, where uses
+ * become steps, hazard_states.c, which looks at resources that keep their state or that several queues use,
+ * hazard_slots.c, which numbers the slots, and sync.c. */
 #ifndef HDI_SYNC_WORK_H
 #define HDI_SYNC_WORK_H
 
@@ -65,9 +65,7 @@ typedef struct hdi_hazard_work {
     hdi_due *seg_due;                    /* where a pass reads in two layouts */
 } hdi_hazard_work;
 
-/* In hazard_kinds.c. Kinds of accesses, with room for `more`. */
-bool hdi_find_kinds(hdi_hazard_work *work, uint32_t more);
-/* Both of an epoch; without memory any, and it shows in the arena. */
+/* In hazard.c. Both kinds of an epoch; without memory any, and it shows in the arena. */
 uint32_t hdi_mix_kinds(hdi_hazard_work *work, hdi_mixes *mixes, uint32_t a, uint32_t b);
 
 /* In hazard_walk.c. The steps of all uses of a part of the resources. */

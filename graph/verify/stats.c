@@ -2,7 +2,7 @@
 
 #include <float.h>
 
-#include "signals.h"
+#include "tables.h"
 
 /* Figures of a plan, worked out from the plan and the declaration alone, simply: nothing of it is on a frame's way.
  * Sizes of transients follow the plan's order of submits; the makespan plays the queues' passes at their costs; the

@@ -1,7 +1,7 @@
 #include "verify.h"
 #include "vk_words.h"
 
-#include "signals.h"
+#include "tables.h"
 
 /* Structure of a plan: indices in range, every pass culled or once on a queue that can run it, stages and accesses that
  * queues support, waits that name an earlier submit. O(plan). */
