@@ -19,8 +19,6 @@ _Static_assert((HD_HEAP_HOST | HD_HEAP_PERSISTENT) == 3, "flags are a digit of t
 
 typedef struct part_heaps {
     uint32_t member_count, heap_count;
-    uint32_t first[KINDS];  /* of each heap: its first member */
-    bool mixed[KINDS];      /* some other member has another size or alignment */
     uint16_t number[KINDS]; /* of each kind, in the part: 1 and up */
     uint8_t kind[KINDS];
     uint8_t heap[KINDS]; /* what the numbers of the part become */
@@ -61,12 +59,10 @@ static HDI_APART uint32_t special_flags(const heaps_work *w, uint32_t res)
 }
 
 /* The heap of a kind, numbered by the part. */
-static HDI_APART uint32_t number_of(part_heaps *p, uint32_t kind, uint32_t res)
+static HDI_APART uint32_t number_of(part_heaps *p, uint32_t kind)
 {
     if (!p->number[kind]) {
         p->kind[p->heap_count] = (uint8_t)kind;
-        p->first[p->heap_count] = res;
-        p->mixed[p->heap_count] = false;
         p->number[kind] = (uint16_t)++p->heap_count;
     }
     return p->number[kind] - 1u;
@@ -75,7 +71,7 @@ static HDI_APART uint32_t number_of(part_heaps *p, uint32_t kind, uint32_t res)
 static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const heaps_work *w = user;
-    const hd_memory_need *needs = w->pack->sizes->need, *first = NULL;
+    const hd_memory_need *needs = w->pack->sizes->need;
     const uint8_t *res_flags = w->decl->res_flags;
     part_heaps *p = &w->part[part];
     uint32_t *put = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, kind = KINDS, number = 0, slot = 0;
@@ -94,11 +90,8 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
                  at = first_slot(w, r);
         if (HDI_UNLIKELY(own != kind)) { /* neighbours are mostly of one kind */
             kind = own;
-            number = number_of(p, kind, r);
-            first = &needs[p->first[number]];
+            number = number_of(p, kind);
         }
-        if (HDI_UNLIKELY(need->bytes != first->bytes || need->alignment != first->alignment))
-            p->mixed[number] = true;
         w->out->res_heap[r] = number;
         *put++ = r;
         p->sorted &= at >= slot;
@@ -115,10 +108,9 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 /* Heaps in the order in which resources come up, and where the members of each part and bin go. */
 static void join_parts(heaps_work *w, uint32_t parts)
 {
-    const hd_memory_need *need = w->pack->sizes->need;
     hdi_placed *out = w->out;
     uint16_t number[KINDS] = {0};
-    uint32_t first[KINDS], sum = 0;
+    uint32_t sum = 0;
     out->heap_count = 0;
     for (uint32_t k = 0; k < parts; k++) {
         part_heaps *p = &w->part[k];
@@ -126,14 +118,9 @@ static void join_parts(heaps_work *w, uint32_t parts)
             uint32_t kind = p->kind[h];
             if (!number[kind]) {
                 out->heap[out->heap_count] = (hd_plan_heap){.memory = kind / 4, .flags = kind % 4};
-                first[out->heap_count] = p->first[h];
-                w->members->mixed[out->heap_count] = false;
                 number[kind] = (uint16_t)++out->heap_count;
             }
-            uint32_t heap = number[kind] - 1u;
-            const hd_memory_need *one = &need[first[heap]], *other = &need[p->first[h]];
-            p->heap[h] = (uint8_t)heap;
-            w->members->mixed[heap] |= p->mixed[h] || one->bytes != other->bytes || one->alignment != other->alignment;
+            p->heap[h] = (uint8_t)(number[kind] - 1);
         }
         w->members->count += p->member_count;
     }
@@ -246,6 +233,21 @@ static uint64_t line_up(work *w, const uint32_t *res, uint32_t count)
     return end;
 }
 
+/* Whether all members of a heap have one size and alignment. */
+static bool are_alike(const work *w, const hdi_members *members, uint32_t heap)
+{
+    const hd_memory_need *need = w->sizes->need, *one = NULL;
+    for (uint32_t i = 0; i < members->count; i++) {
+        uint32_t res = members->by_first[i];
+        if (w->out->res_heap[res] != heap)
+            continue;
+        one = one ? one : &need[res];
+        if (need[res].bytes != one->bytes || need[res].alignment != one->alignment)
+            return false;
+    }
+    return true;
+}
+
 /* Whether a shared heap is packed by the regions of the schedule, by a sample of how many members are alive at a time.
  * Where they are few, the whole frame is packed quickly, however long it is, and to the brim, as two that take turns do
  * not fit together at borders (of several queues such frames took half as much again in regions). */
@@ -267,8 +269,8 @@ static bool has_regions(const work *w, const hdi_members *members)
 static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *members, uint32_t heap, uint32_t host,
                           uint32_t *own, bool *known)
 {
-    bool shared = w->out->heap[heap].flags == 0;
-    if (shared && members->mixed[heap] && has_regions(w, members))
+    bool shared = w->out->heap[heap].flags == 0, alike = shared && are_alike(w, members, heap);
+    if (shared && !alike && has_regions(w, members))
         return hdi_pack_regions(w, crew, members, heap);
     bool all = shared && w->out->heap_count == 1;
     const uint32_t *in_heap = all ? members->by_first : own;
@@ -280,7 +282,7 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
     if (w->out->heap[heap].flags == HD_HEAP_HOST)
         return *known = true, hdi_pack_host(w, host, own, count);
     *known = !shared;
-    return shared ? hdi_pack_members(w, in_heap, count, !members->mixed[heap], known) : line_up(w, in_heap, count);
+    return shared ? hdi_pack_members(w, in_heap, count, alike, known) : line_up(w, in_heap, count);
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,

@@ -97,7 +97,6 @@ enum { HDI_MOST_HEAPS = 64 * 4 }; /* kinds of memory, flags */
 typedef struct hdi_members {
     uint32_t count, *by_first;
     uint32_t *region_begin;     /* of each region; then of those without uses */
-    bool mixed[HDI_MOST_HEAPS]; /* members of the heap differ in size or alignment */
 } hdi_members;
 /* Looks at each member once, before any packer: what the pack says of them. False: out of memory. */
 bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count);

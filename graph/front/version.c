@@ -32,7 +32,6 @@ typedef struct work {
     uint32_t *read_pass, *read_next, read_count;
     uint32_t *before_begin, *before; /* per pass: edges that lead to it */
     uint32_t *order, *place;
-    uint32_t *run, run_count; /* of passes that follow one another in both orders: where they begin in the new one */
 } work;
 
 static bool prepare(work *w)
@@ -205,35 +204,20 @@ static hd_result find_order(work *w, hdi_versions *out)
     return HD_OK;
 }
 
-/* A column in the new order, a run of passes that stay together at a time: items of `bytes` each, those of each pass
- * together. begin: where they begin in the old column; null: one a pass. */
+/* A column in the new order: items of `bytes` each, those of each pass together. begin: where they begin in the old
+ * column; null: one a pass. */
 static void *permute(const work *w, const void *column, size_t bytes, const uint32_t *begin)
 {
     uint32_t pass_count = w->decl->pass_count;
     size_t count = (begin ? begin[pass_count] : pass_count) + HDI_USE_FLAGS_SLACK;
     char *out = hdi_arena_array(w->arena, count, bytes), *to = out;
-    for (uint32_t r = 0; out && r < w->run_count; r++) {
-        uint32_t pass = w->order[w->run[r]], end = pass + w->run[r + 1] - w->run[r];
-        uint32_t first = begin ? begin[pass] : pass, run = (begin ? begin[end] : end) - first;
-        if (run)
-            memcpy(to, (const char *)column + first * bytes, run * bytes);
-        to += run * bytes;
+    for (uint32_t p = 0; out && p < pass_count; p++) {
+        uint32_t pass = w->order[p], first = begin ? begin[pass] : pass, items = begin ? begin[pass + 1] - first : 1;
+        if (items)
+            memcpy(to, (const char *)column + first * bytes, items * bytes);
+        to += items * bytes;
     }
     return out;
-}
-
-static bool find_runs(work *w)
-{
-    uint32_t pass_count = w->decl->pass_count;
-    w->run = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)pass_count + 1);
-    if (!w->run)
-        return false;
-    for (uint32_t p = 0; p < pass_count; p++) {
-        if (p == 0 || w->order[p] != w->order[p - 1] + 1)
-            w->run[w->run_count++] = p;
-    }
-    w->run[w->run_count] = pass_count;
-    return true;
 }
 
 static hd_result permute_all(work *w, hdi_decl *out)
@@ -242,8 +226,6 @@ static hd_result permute_all(work *w, hdi_decl *out)
     const uint32_t *begin = decl->pass_use_begin;
     uint32_t *use_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)decl->pass_count + 1), to = 0;
     uint32_t *use_pass = HDI_ARENA_ARRAY(w->arena, uint32_t, decl->use_count);
-    if (!find_runs(w))
-        return HD_OUT_OF_MEMORY;
     out->late_count = 0;
     out->late_use = out->late_end = NULL;
     out->may_read_unwritten = true;

@@ -239,22 +239,6 @@ static bool needs_extra(const work *w, const hdi_step *step)
            layout != hdi_kind_of(out, step->to)->layout;
 }
 
-/* Whether there is any, as seldom is. */
-typedef struct extra_look {
-    const work *w;
-    _Atomic(bool) found;
-} extra_look;
-
-static void look_for_extras(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    extra_look *l = user;
-    (void)part;
-    for (uint32_t i = begin; i < end; i++) {
-        if (needs_extra(l->w, &l->w->out->step[i]))
-            atomic_store_explicit(&l->found, true, memory_order_relaxed);
-    }
-}
-
 /* Segments of what the frame leaves in another layout behind uses that are not of one GPU queue. */
 static void see_left(const work *w, extras *e, uint32_t res)
 {
@@ -276,9 +260,7 @@ static hd_result find_extras(work *w)
 {
     hdi_hazards *out = w->out;
     extras e = {0};
-    extra_look l = {.w = w};
-    hdi_crew_ranges(w->crew, out->step_count, GRAIN, look_for_extras, &l);
-    for (uint32_t i = 0; atomic_load_explicit(&l.found, memory_order_relaxed) && i < out->step_count; i++) {
+    for (uint32_t i = 0; i < out->step_count; i++) {
         const hdi_step *step = &out->step[i];
         if (needs_extra(w, step))
             add_extra(w, &e, step->seg, i, step->before ? hdi_step_queues(out, &out->step[step->before - 1]) : 0,
