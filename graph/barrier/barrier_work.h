@@ -115,11 +115,7 @@ static HDI_INLINE uint32_t hdi_behind_slot(const hdi_barrier_work *w, uint32_t s
 /* What a write leaves, which is alone in its epoch, is read. */
 static HDI_INLINE void hdi_note_read(const hdi_barrier_work *w, const hdi_step *write)
 {
-    uint8_t *kept = &w->hazards->use_kept[write->use];
-    if (w->alone)
-        *kept = 1;
-    else
-        atomic_store_explicit((_Atomic(uint8_t) *)kept, 1, memory_order_relaxed);
+    atomic_store_explicit((_Atomic(uint8_t) *)&w->hazards->use_kept[write->use], 1, memory_order_relaxed);
 }
 
 /* Stages of a slot count on what it waits for. Several regions may say so of one slot. */

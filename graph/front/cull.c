@@ -1,6 +1,5 @@
 #include "front.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "bitset.h"
@@ -9,8 +8,7 @@
  * of which nothing is read at all. Each of them takes back its reads; a pass that thereby loses its last read does
  * the same at once: a list of passes that is linked through their counts, which they need no more. (No write, dead or
  * not, lies between a write and its reader: so what a pass reads does not depend on which passes are kept, nor does
- * it matter which one is looked at first.) O(passes + visits of the dead). By ranges of passes; the range that takes
- * the last read of a pass has that pass in its list. */
+ * it matter which one is looked at first.) O(passes + visits of the dead). The first look goes by ranges of passes. */
 
 enum { GRAIN = 8 }; /* words of 64 passes */
 
@@ -22,8 +20,6 @@ typedef struct work {
     const hdi_flow *flow;
     uint8_t *pass_kept;
     uint64_t *unread; /* a bit a pass */
-    bool alone;
-    _Atomic(uint32_t) dead_count;
 } work;
 
 /* Mostly none: eight passes are looked at at a time. */
@@ -58,22 +54,15 @@ static void find_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
     }
 }
 
-/* list: 1 + its first pass, or 0. Returns it with the writer where that is dead now. */
+/* list: 1 + its first pass, or 0. Returns it with the writer where that is dead now. No branch: it would be
+ * mispredicted. */
 static inline uint32_t drop_read(const work *w, uint32_t found, uint32_t reads, uint32_t list)
 {
     uint32_t writer = found & ~HDI_FOUND_LATE, *own = &w->flow->pass_reads[writer];
-    if (w->alone) { /* no branch: it would be mispredicted */
-        uint32_t left = *own - reads, is_dead = reads & (left == 0);
-        *own = is_dead ? list : left;
-        w->pass_kept[writer] &= (uint8_t)~is_dead;
-        return is_dead ? writer + 1 : list;
-    }
-    /* The thread that takes the last one writes there, after all others that took one. */
-    if (!reads || atomic_fetch_sub_explicit((_Atomic(uint32_t) *)own, 1, memory_order_acq_rel) != 1)
-        return list;
-    *own = list;
-    w->pass_kept[writer] = 0;
-    return writer + 1;
+    uint32_t left = *own - reads, is_dead = reads & (left == 0);
+    *own = is_dead ? list : left;
+    w->pass_kept[writer] &= (uint8_t)~is_dead;
+    return is_dead ? writer + 1 : list;
 }
 
 static uint32_t take_back(const work *w, uint32_t pass, uint32_t list)
@@ -93,12 +82,11 @@ static uint32_t take_back(const work *w, uint32_t pass, uint32_t list)
     return list;
 }
 
-static void drop_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
+/* Returns how many passes are dead. */
+static uint32_t drop_unread(const work *w, uint32_t words)
 {
-    work *w = user;
     uint32_t count = 0;
-    (void)part;
-    for (uint32_t word = begin; word < end; word++) {
+    for (uint32_t word = 0; word < words; word++) {
         for (uint64_t left = w->unread[word]; left; left &= left - 1) {
             for (uint32_t list = word * 64 + (uint32_t)__builtin_ctzll(left) + 1; list; count++) {
                 uint32_t pass = list - 1;
@@ -106,14 +94,14 @@ static void drop_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
             }
         }
     }
-    atomic_fetch_add_explicit(&w->dead_count, count, memory_order_relaxed);
+    return count;
 }
 
 hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_crew *crew,
                    hdi_arena *arena, hdi_kept *out)
 {
     uint32_t words = hdi_bit_words(decl->pass_count), none = hdi_flow_end(decl, crew) - decl->pass_count;
-    work w = {.decl = decl, .frozen = frozen, .flow = flow, .alone = crew->workers == 1};
+    work w = {.decl = decl, .frozen = frozen, .flow = flow};
     w.pass_kept = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)decl->pass_count + none);
     hdi_arena_mark mark = hdi_arena_here(arena);
     w.unread = HDI_ARENA_ARRAY(arena, uint64_t, words);
@@ -123,8 +111,8 @@ hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flo
     memset(flow->pass_reads + decl->pass_count, 0xff, none * sizeof(*flow->pass_reads));
     memset(w.pass_kept + decl->pass_count, 0, none);
     hdi_crew_ranges(crew, words, GRAIN, find_unread, &w);
-    hdi_crew_ranges(crew, words, GRAIN, drop_unread, &w);
+    uint32_t dead = drop_unread(&w, words);
     hdi_arena_keep(arena, mark, NULL, 0);
-    *out = (hdi_kept){decl->pass_count - atomic_load_explicit(&w.dead_count, memory_order_relaxed), w.pass_kept};
+    *out = (hdi_kept){decl->pass_count - dead, w.pass_kept};
     return HD_OK;
 }

@@ -1,6 +1,5 @@
 #include "front.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "bitset.h"
@@ -15,13 +14,10 @@
  * its place among them. Most resources are used whole only: a bit each tells the others, and all but those are numbered
  * in runs, without a look at them.
  *
- * In parallel ranges are chained in any order, which does not matter to the pieces. By ranges of resources the pieces
- * of each are counted, then numbered behind those before; then uses look up theirs. */
+ * By ranges of resources the pieces of each are counted, then numbered behind those before; then uses look up theirs.
+ */
 
-enum {
-    GRAIN = 512,
-    WORD_GRAIN = 8, /* words of 64 resources */
-};
+enum { WORD_GRAIN = 8 }; /* words of 64 resources */
 
 /* Where a resource is cut along one side. */
 typedef struct cuts {
@@ -57,36 +53,14 @@ typedef struct work {
 
 /* ---- ranges by resource ---- */
 
-/* A run of ranges of one resource. */
-static void chain_run(const work *w, uint32_t res, uint32_t begin, uint32_t end)
+static void chain_ranges(const work *w)
 {
-    uint64_t bit = UINT64_C(1) << res % 64, *word = &w->cut[res / 64];
-    chain *c = &w->chain[res];
-    for (uint32_t r = begin + 1; r < end; r++)
-        w->range_next[r] = r;
-    if (w->crew->workers == 1) {
-        w->range_next[begin] = c->newest;
-        *c = (chain){end, c->count + end - begin};
-        *word |= bit;
-        return;
-    }
-    _Atomic(uint32_t) *newest = (_Atomic(uint32_t) *)&c->newest, *count = (_Atomic(uint32_t) *)&c->count;
-    w->range_next[begin] = atomic_exchange_explicit(newest, end, memory_order_relaxed);
-    atomic_fetch_add_explicit(count, end - begin, memory_order_relaxed);
-    atomic_fetch_or_explicit((_Atomic(uint64_t) *)word, bit, memory_order_relaxed);
-}
-
-/* Ranges of one resource mostly stand together. */
-static void chain_ranges(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    const uint32_t *const range_res = w->decl->range_res;
-    (void)part;
-    for (uint32_t r = begin; r < end;) {
-        const uint32_t first = r, res = range_res[r];
-        while (++r < end && range_res[r] == res)
-            ;
-        chain_run(w, res, first, r);
+    for (uint32_t r = 0; r < w->decl->range_count; r++) {
+        uint32_t res = w->decl->range_res[r];
+        chain *c = &w->chain[res];
+        w->range_next[r] = c->newest;
+        *c = (chain){r + 1, c->count + 1};
+        w->cut[res / 64] |= UINT64_C(1) << res % 64;
     }
 }
 
@@ -376,7 +350,7 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
     uint64_t visits = decl->use_count;
     if (!prepare(&w, out))
         return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(crew, decl->range_count, GRAIN, chain_ranges, &w);
+    chain_ranges(&w);
     hdi_crew_ranges(crew, hdi_bit_words(decl->res_count), WORD_GRAIN, count_range, &w);
     hd_result result = make_segments(&w, out);
     if (result != HD_OK)

@@ -206,28 +206,13 @@ static cuts cut(const hdi_tables *t)
     return (cuts){t->attached.ranges, hdi_range_count(&t->crew, t->decl->res_count, RESOURCE_GRAIN)};
 }
 
-typedef struct count_work {
-    const hdi_tables *t;
-    uint32_t ranges, *resources;
-} count_work;
-
-static void count_range(uint32_t part, void *user)
-{
-    const count_work *w = user;
-    uint32_t count = w->t->decl->res_count;
-    w->resources[part] =
-        count_resources(w->t, hdi_range_begin(count, w->ranges, part), hdi_range_begin(count, w->ranges, part + 1));
-}
-
 void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS])
 {
-    count_work w = {t, cut(t).resources, resource_begin};
-    uint32_t resources = 0;
-    hdi_crew_parts(&t->crew, w.ranges, count_range, &w);
-    for (uint32_t part = 0; part < w.ranges; part++) {
-        uint32_t more = resource_begin[part];
+    uint32_t count = t->decl->res_count, ranges = cut(t).resources, resources = 0;
+    for (uint32_t part = 0; part < ranges; part++) {
         resource_begin[part] = resources;
-        resources += more;
+        resources +=
+            count_resources(t, hdi_range_begin(count, ranges, part), hdi_range_begin(count, ranges, part + 1));
     }
     *out = (hdi_plan_counts){
         .pass_count = t->decl->pass_count,

@@ -161,8 +161,9 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
 /* ---- bytes that change hands between queues ----
  *
  * What slots wait for beyond their hazards. Before memory is packed the schedule has promised which slots free memory
- * for which (its edges). Once it is packed the former tenants are known: a resource that takes over bytes waits, on each
- * of its queues, for the last places of its tenants on the other queues. O(edges + resources + tenants * queues). */
+ * for which (its edges). Once it is packed the former tenants are known: a resource that takes over bytes waits, on
+ * each of its queues, for the last places of its tenants on the other queues. O(edges + resources + tenants * queues).
+ */
 
 typedef struct want_work {
     const hdi_hazards *hazards;

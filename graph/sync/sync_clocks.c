@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Vector clocks of slots: one sweep in slot order, by one worker, as each slot takes what slots before it knew. Then, of
- * each place, how many places of the other queues start before they know of it. O(slots * queues). */
+/* Vector clocks of slots: one sweep in slot order, by one worker, as each slot takes what slots before it knew. Then,
+ * of each place, how many places of the other queues start before they know of it. O(slots * queues). */
 
 enum { FOUR = 4 };
 _Static_assert((int)HDI_ROW_SLACK >= FOUR - 1 && HD_MAX_QUEUES % FOUR == 0, "rows are read by fours");
@@ -13,8 +13,8 @@ typedef struct newest {
     uint32_t clock[HD_MAX_QUEUES][HD_MAX_QUEUES], round[HD_MAX_QUEUES];
 } newest;
 
-/* A slot of queue `own` learns what those that it wants knew. Returns the queues of which it did not know what it wants.
- */
+/* A slot of queue `own` learns what those that it wants knew. Returns the queues of which it did not know what it
+ * wants. */
 static HDI_INLINE uint32_t catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t own,
                                     const uint32_t *want, newest *n)
 {
@@ -63,8 +63,8 @@ static void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out)
     }
 }
 
-/* Of places of a queue, the rows of which are `of`, from `known` on, up to `now`: so many places of queue k did not know
- * of them, and the last of these was the slot before `behind`. */
+/* Of places of a queue, the rows of which are `of`, from `known` on, up to `now`: so many places of queue k did not
+ * know of them, and the last of these was the slot before `behind`. */
 static HDI_INLINE void know(uint32_t *of, uint32_t queues, uint32_t k, uint32_t *known, uint32_t now, uint32_t places,
                             uint32_t behind)
 {
