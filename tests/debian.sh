@@ -97,6 +97,7 @@ in_debian13()
         . /heddle/samples/setup.sh
         say "building in Debian 13"
         configure_and_build release release -DHEDDLE_BENCH=OFF &&
+            /heddle/tests/scenes/run /heddle/build/release &&
             /heddle/tests/vk/layered /heddle/build/release --random "$0" --several' "$1"
 }
 

@@ -56,7 +56,8 @@ void kit_keep_picture(struct kit *kit, hd_resource picture)
         if (!kit_check(kit, kit->animation ? HD_OK : HD_UNSUPPORTED))
             return;
     }
-    hd_vk_readback(kit->vk, kit->graph, picture, NULL, picture_arrived, &kit->slots[kit->slot], NULL);
+    hd_vk_readback(kit->vk, kit->graph, picture, NULL, picture_arrived, &kit->slots[kit->slot],
+                   &(hd_vk_as){.name = "picture", .cost_us = 60});
 }
 
 void kit_write_pictures(struct kit *kit)
