@@ -284,8 +284,9 @@ static void print_bars(const struct kit *kit, const hd_vk_span *spans, uint32_t 
         memset(bar + from, '#', to - from + 1);
         bar[COLUMNS] = '\0';
         bool host = spans[i].queue >= kit->info.queue_count;
-        printf("%-8s %-16.16s|%s| %8.3f ms\n", kinds[host ? HD_QUEUE_HOST : kit->info.queues[spans[i].queue].kind],
-               spans[i].name, bar, (double)(spans[i].end_ns - spans[i].begin_ns) * 1e-6);
+        printf("%-8s %-16.16s|%s| %9.3f + %8.3f ms\n",
+               kinds[host ? HD_QUEUE_HOST : kit->info.queues[spans[i].queue].kind], spans[i].name, bar,
+               (double)(spans[i].begin_ns - first) * 1e-6, (double)(spans[i].end_ns - spans[i].begin_ns) * 1e-6);
     }
     printf("overlap         %.3f ms of %.3f ms, between the passes of different queues of the device\n",
            (double)shared * 1e-6, (double)(last - first) * 1e-6);
@@ -298,7 +299,7 @@ void kit_print_timeline(const struct kit *kit, uint32_t back)
         return;
     hd_vk_span *spans = calloc(times.span_count, sizeof *spans);
     uint32_t count = spans ? working_spans(&times, spans) : 0;
-    printf("timeline        frame %llu\n", (unsigned long long)times.frame);
+    printf("timeline        frame %llu; each pass from when, and for how long\n", (unsigned long long)times.frame);
     if (count)
         print_bars(kit, spans, count);
     free(spans);
