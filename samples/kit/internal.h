@@ -13,6 +13,8 @@ bool kit_make_folder(struct kit *kit, const char *path);
 void kit_path(const struct kit *kit, const char *file, char *path, size_t bytes);
 /* Of the passes of a frame that has finished; freed by the caller. Null where the device could not measure them. */
 hd_page_span *kit_spans(const struct kit *kit, uint32_t back, uint32_t *count);
+/* frame.fgt, plan.json, plan.html, plan.dot and trace.json of the last frame, into the output folder. */
+bool kit_write_plan(struct kit *kit);
 void kit_print_summary(struct kit *kit);
 bool kit_verify(struct kit *kit);
 bool kit_write_capture(struct kit *kit);

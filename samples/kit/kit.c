@@ -257,9 +257,9 @@ bool kit_finish(struct kit *kit)
         return kit->result == HD_OK;
     kit_write_pictures(kit);
     kit_print_summary(kit);
-    bool done = kit_write_frame(kit, kit->options.out) &&
-                (!kit->options.report || kit->window || kit_write_frame(kit, kit->options.report)) && kit_verify(kit) &&
-                (!kit->options.capture || kit_write_capture(kit));
+    bool done = kit_write_plan(kit) && kit_verify(kit) && (!kit->options.capture || kit_write_capture(kit));
+    if (done && kit->options.report && !kit->window && !kit_report(kit, kit->options.report))
+        done = kit_check(kit, HD_IO);
     if (atomic_load_explicit(&kit->file_failed, memory_order_relaxed))
         done = kit_check(kit, HD_IO);
     return done && kit->result == HD_OK;

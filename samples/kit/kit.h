@@ -214,9 +214,9 @@ hd_resource kit_buffer(struct kit *kit, const char *name, uint64_t bytes);
 
 /* ---- report.c ---- */
 
-/* frame.fgt, plan.json, plan.html, plan.dot, trace.json and device.txt of the last frame, into a folder that is made.
+/* hd_vk_report_frame of the frame declared last, into a folder that does not exist yet. False: standard error says why.
  */
-bool kit_write_frame(struct kit *kit, const char *folder);
+bool kit_report(struct kit *kit, const char *folder);
 /* The frame `back` frames before the newest that is known to have finished, as bars: one row a pass, grouped by queue;
  * and for how long passes of different queues ran side by side. Nothing where frames are not timed. */
 void kit_print_timeline(const struct kit *kit, uint32_t back);

@@ -116,7 +116,7 @@ void kit_options_parse(struct kit_options *o, const struct kit_scene *scene, int
         {"animation", NULL, KIT_FLAG, &o->animation, 0, 0, "also write all frames, as an animated WebP"},
         {"every", "N", KIT_NUMBER, &o->every, 1, 1000000, "also keep the picture of every Nth frame"},
         {"report", "FOLDER", KIT_TEXT, &o->report, 0, 0,
-         "write a report of the last frame there; with --window: of R's"},
+         "write a report of the last frame there; with --window: R does, with its number"},
         {"capture", NULL, KIT_FLAG, &o->capture, 0, 0, "what Vulkan was given goes to capture.json, and is verified"},
         {"thumbnails", NULL, KIT_FLAG, &o->thumbnails, 0, 0, "plan.html has what passes left in their images"},
         {"view", "PORT", KIT_NUMBER, &o->view_port, 1, 65535, "plans of running frames at http://127.0.0.1:PORT/"},

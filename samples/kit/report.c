@@ -87,21 +87,6 @@ static hd_result write_page(struct kit *kit, FILE *stream)
     free(spans);
     return result;
 }
-static hd_result write_device(struct kit *kit, FILE *stream)
-{
-    static const char *const kinds[] = {"gfx", "compute", "transfer", "host"};
-    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
-    vkGetPhysicalDeviceProperties2(kit->info.physical_device, &all);
-    uint32_t api = all.properties.apiVersion;
-    fprintf(stream, "scene %s, frame %u of %ux%u\n", kit->scene->name, kit->number, kit->width, kit->height);
-    fprintf(stream, "device %s, Vulkan %u.%u.%u\ndriver %s %s\n", all.properties.deviceName, VK_API_VERSION_MAJOR(api),
-            VK_API_VERSION_MINOR(api), VK_API_VERSION_PATCH(api), driver.driverName, driver.driverInfo);
-    fprintf(stream, "workers %u\n", hd_jobs_worker_count(kit->jobs));
-    for (uint32_t i = 0; i < kit->info.queue_count; i++)
-        fprintf(stream, "queue %u %s, family %u\n", i, kinds[kit->info.queues[i].kind], kit->info.queues[i].family);
-    return ferror(stream) ? HD_IO : HD_OK;
-}
 
 /* The drawing is a convenience: where there is no dot program there is none. */
 static void draw_dot(const char *folder)
@@ -118,15 +103,17 @@ static void draw_dot(const char *folder)
     }
 }
 
-bool kit_write_frame(struct kit *kit, const char *folder)
+bool kit_write_plan(struct kit *kit)
 {
     static const struct {
         const char *name;
         kit_write_fn write;
-    } files[] = {{"frame.fgt", write_declaration}, {"plan.json", write_plan},   {"plan.html", write_page},
-                 {"plan.dot", write_dot},          {"trace.json", write_trace}, {"device.txt", write_device}};
-    if (!kit_make_folder(kit, folder))
-        return kit_check(kit, HD_IO);
+    } files[] = {{"frame.fgt", write_declaration},
+                 {"plan.json", write_plan},
+                 {"plan.html", write_page},
+                 {"plan.dot", write_dot},
+                 {"trace.json", write_trace}};
+    const char *folder = kit->options.out;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
@@ -146,6 +133,18 @@ bool kit_write_frame(struct kit *kit, const char *folder)
     }
     draw_dot(folder);
     return true;
+}
+
+bool kit_report(struct kit *kit, const char *folder)
+{
+    hd_error error;
+    hd_result result = hd_vk_report_frame(kit->vk, kit->graph, &kit->compile, folder);
+    hd_vk_error_get(kit->vk, &error);
+    if (result == HD_OK)
+        printf("report          %s\n", folder);
+    else
+        fprintf(stderr, "%s: %s\n", kit->scene->name, error.result == result ? error.text : hd_result_text(result));
+    return result == HD_OK;
 }
 
 /* ---- verification ---- */

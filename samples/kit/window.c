@@ -126,8 +126,11 @@ void kit_window_present(struct kit *kit)
 
 void kit_window_report(struct kit *kit)
 {
-    if (kit->window->wants_report && kit_write_frame(kit, kit->options.report ? kit->options.report : "report"))
-        set_title(kit, ", report written");
+    char folder[4096];
+    if (!kit->window->wants_report)
+        return;
+    snprintf(folder, sizeof folder, "%s-%u", kit->options.report ? kit->options.report : "report", kit->number);
+    set_title(kit, kit_report(kit, folder) ? ", report written" : ", no report");
     kit->window->wants_report = false;
 }
 
