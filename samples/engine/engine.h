@@ -277,6 +277,7 @@ struct engine {
     struct device device;
     hd_jobs *jobs;
     hd_vk *vk;
+    hd_error create_error; /* why there is no vk */
     hd_graph *graph;
     struct programs programs;
     struct streaming streaming;
@@ -292,6 +293,7 @@ struct engine {
     struct frame frame[FRAME_SLOTS];
     atomic_bool failed;         /* a picture could not be written */
     atomic_ullong picture_hash; /* of those that were */
+    atomic_ullong callback_ns[2], callbacks[2]; /* of passes on the GPU, and on the host */
     uint32_t plans; /* how often a frame was compiled, in place of finding its plan */
 };
 /* False, and the journal has an error, unless result is HD_OK. */
@@ -301,10 +303,11 @@ bool engine_check(struct engine *engine, hd_result result);
 void options_parse(struct engine *engine, int argc, char **argv);
 
 /* report.c */
-bool report_write(struct engine *engine, const hd_plan *plan, const char *folder);
+bool report_write(struct engine *engine, const char *folder); /* step 11; of the frame that is declared */
+bool report_write_next(struct engine *engine);
+hd_vk_pass_callbacks report_callbacks(struct engine *engine); /* step 10 */
 bool report_verify(struct engine *engine, const hd_plan *plan);
 bool report_capture(struct engine *engine);
-void report_profile(struct engine *engine); /* step 10: times of a finished frame */
 void report_summary(struct engine *engine, const hd_plan *plan);
 
 #endif

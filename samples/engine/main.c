@@ -16,7 +16,7 @@ bool engine_check(struct engine *engine, hd_result result)
     if (result == HD_OK)
         return true;
     /* The sentence with names: the graph has it for what was declared, the device for what was executed. */
-    hd_error error = {0};
+    hd_error error = engine->create_error;
     if (engine->graph && hd_graph_error(engine->graph)->result == result)
         error = *hd_graph_error(engine->graph);
     else if (engine->vk)
@@ -80,7 +80,9 @@ static bool open_heddle(struct engine *engine)
     if (result == HD_OK)
         result = hd_vk_create(&(hd_vk_desc){.allocator = jobs.allocator,
                                             .memory = memory_for_heddle_device(&engine->memory),
+                                            .passes = report_callbacks(engine),
                                             .log = jobs.log,
+                                            .error = &engine->create_error,
                                             .jobs = engine->jobs,
                                             .frames_in_flight = FRAMES_IN_FLIGHT,
                                             .timed_frames = engine->capture ? 0 : 8,
@@ -153,7 +155,7 @@ static bool exercise(struct engine *engine, uint32_t number)
     static const uint32_t sizes[] = {75, 100, 60, 100};
     if (!engine->exercise || engine->last)
         return true;
-    engine->report_wanted = engine->report && number == 50;
+    engine->report_wanted = number == 50;
     if (number % 16 == 8) /* off, and on again 16 frames later */
         *switches[number / 32 % 4] = number % 32 != 8;
     return number % 40 != 30 || windows_resize(engine, sizes[number / 40 % 4]);
@@ -178,7 +180,7 @@ static bool run_frame(struct engine *engine, const hd_plan **plan)
         window_present(engine, &engine->windows[i]);
     if (engine->report_wanted) {
         engine->report_wanted = false;
-        return report_write(engine, *plan, engine->report ? engine->report : engine->out);
+        return report_write_next(engine);
     }
     return true;
 }
@@ -210,7 +212,7 @@ static int run(struct engine *engine)
     if (!engine_check(engine, hd_vk_wait(engine->vk)))
         return 2;
     report_summary(engine, plan);
-    if (engine->report && !report_write(engine, plan, engine->report))
+    if (engine->report && !report_write(engine, engine->report))
         return 2;
     bool holds = report_verify(engine, plan);
     if (engine->capture)

@@ -15,7 +15,7 @@ static const char usage[] =
     "  --exercise       at fixed frames: switches passes, resizes windows, reloads all shaders\n"
     "  --steady         textures are made before the first frame: pictures are the same in each run\n"
     "  --shaders FOLDER shaders that are watched, and taken over when they change (those of the source)\n"
-    "  --report FOLDER  write a report of the last frame there\n"
+    "  --report FOLDER  write a report of the last frame there; it must not exist\n"
     "  --capture        what Vulkan was given goes to capture.json, and is verified\n"
     "  --validate       run under Khronos' validation layer, with synchronization validation\n"
     "  --device K       Vulkan device, in the order of enumeration (0)\n"

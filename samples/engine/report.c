@@ -1,100 +1,27 @@
 #include "engine.h"
 
-#include <errno.h>
 #include <heddle/capture.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* Step 10: times of passes, and step 11: what a report of a bug holds. */
 
-struct report {
-    struct engine *engine;
-    const hd_plan *plan;
-};
-
-/* With the queues and the sizes that the frame was compiled with: the tools then need no device. */
-static hd_result write_fgt(FILE *stream, void *user)
+/* One call writes it: declaration, plan, page, trace, device, into a folder that appears when all is whole. */
+bool report_write(struct engine *engine, const char *folder)
 {
-    const struct engine *engine = ((struct report *)user)->engine;
-    const struct device *device = &engine->device;
-    hd_queue_desc queues[MAX_QUEUES];
-    for (uint32_t i = 0; i < device->queue_count; i++)
-        queues[i] = (hd_queue_desc){device->queues[i].kind, device->queues[i].family};
-    const hd_compile_desc desc = {.queues = queues,
-                                  .queue_count = device->queue_count,
-                                  .size = hd_vk_size,
-                                  .size_user = engine->vk,
-                                  .merge_rendering = true};
-    return hd_graph_write_fgt_with(engine->graph, &desc, stream);
+    return engine_check(engine, hd_vk_report_frame(engine->vk, engine->graph, NULL, folder));
 }
 
-static hd_result write_json(FILE *stream, void *user)
+/* Into the first folder of the kind that does not exist yet. */
+bool report_write_next(struct engine *engine)
 {
-    const struct report *report = user;
-    return hd_plan_write_json(report->engine->graph, report->plan, stream);
-}
-
-static hd_result write_trace(FILE *stream, void *user)
-{
-    return hd_vk_write_trace(((struct report *)user)->engine->vk, stream);
-}
-
-/* The page shows measured times beside the plan's own. */
-static hd_result write_page(FILE *stream, void *user)
-{
-    const struct report *report = user;
-    hd_vk_times times;
-    hd_page_desc desc = {0};
-    hd_page_span *spans = NULL;
-    if (hd_vk_times_get(report->engine->vk, 0, &times) == HD_OK)
-        spans = calloc(times.span_count + 1u, sizeof *spans);
-    for (uint32_t i = 0; spans && i < times.span_count; i++) {
-        const hd_vk_span *span = &times.spans[i];
-        if (span->pass != HD_NONE && (span->kind == HD_VK_SPAN_PASS || span->kind == HD_VK_SPAN_HOST_PASS))
-            spans[desc.span_count++] =
-                (hd_page_span){span->pass, (double)span->begin_ns * 1e-3, (double)span->end_ns * 1e-3};
-    }
-    desc.spans = spans;
-    hd_result result = hd_plan_write_page(report->engine->graph, report->plan, &desc, stream);
-    free(spans);
-    return result;
-}
-
-static hd_result write_device(FILE *stream, void *user)
-{
-    const struct device *device = &((struct report *)user)->engine->device;
-    fprintf(stream, "%s, driver %u, Vulkan %u.%u.%u\n", device->properties.deviceName, device->properties.driverVersion,
-            VK_API_VERSION_MAJOR(device->properties.apiVersion), VK_API_VERSION_MINOR(device->properties.apiVersion),
-            VK_API_VERSION_PATCH(device->properties.apiVersion));
-    for (uint32_t i = 0; i < device->queue_count; i++)
-        fprintf(stream, "queue %u: kind %d of family %u\n", i, (int)device->queues[i].kind, device->queues[i].family);
-    return HD_OK;
-}
-
-bool report_write(struct engine *engine, const hd_plan *plan, const char *folder)
-{
-    const struct {
-        const char *name;
-        hd_result (*write)(FILE *stream, void *user);
-    } files[] = {{"frame.fgt", write_fgt},
-                 {"plan.json", write_json},
-                 {"plan.html", write_page},
-                 {"trace.json", write_trace},
-                 {"device.txt", write_device}};
-    struct report report = {engine, plan};
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return engine_check(engine, HD_IO);
-    for (uint32_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
-        hd_result result = hd_file_write(path, files[i].write, &report); /* whole, or not at all */
-        if (result == HD_NO_PAGE) /* heddle was built without d3 */
-            continue;
-        if (!engine_check(engine, result))
-            return false;
-    }
-    return true;
+    char folder[4096];
+    struct stat about;
+    uint32_t number = 0;
+    do {
+        snprintf(folder, sizeof folder, "%s/report-%u", engine->out, ++number);
+    } while (stat(folder, &about) == 0);
+    return report_write(engine, folder);
 }
 
 static void say_violation(const char *text, void *user)
@@ -134,12 +61,37 @@ bool report_capture(struct engine *engine)
 
 /* ---- times ---- */
 
-static double milliseconds(const hd_vk_span *span)
+/* The engine's own profiler: heddle calls around each pass that is recorded, on the worker that records it. */
+static _Thread_local uint64_t began_ns;
+
+static uint64_t now_ns(void)
 {
-    return (double)(span->end_ns - span->begin_ns) * 1e-6;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-void report_profile(struct engine *engine)
+static void before_pass(const hd_vk_pass_info *pass, void *user)
+{
+    (void)pass;
+    (void)user;
+    began_ns = now_ns();
+}
+
+static void after_pass(const hd_vk_pass_info *pass, void *user)
+{
+    struct engine *engine = user;
+    bool on_host = !pass->commands;
+    atomic_fetch_add_explicit(&engine->callback_ns[on_host], now_ns() - began_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&engine->callbacks[on_host], 1, memory_order_relaxed);
+}
+
+hd_vk_pass_callbacks report_callbacks(struct engine *engine)
+{
+    return (hd_vk_pass_callbacks){before_pass, after_pass, engine};
+}
+
+static void print_gpu_times(const struct engine *engine)
 {
     hd_vk_times times;
     if (hd_vk_times_get(engine->vk, 0, &times) != HD_OK)
@@ -147,12 +99,23 @@ void report_profile(struct engine *engine)
     printf("passes          ");
     const char *between = "";
     for (uint32_t i = 0; i < times.span_count; i++) {
-        if (times.spans[i].kind != HD_VK_SPAN_PASS || milliseconds(&times.spans[i]) < 0.01)
+        double ms = (double)(times.spans[i].end_ns - times.spans[i].begin_ns) * 1e-6;
+        if (times.spans[i].kind != HD_VK_SPAN_PASS || ms < 0.01)
             continue;
-        printf("%s%s %.2f", between, times.spans[i].name, milliseconds(&times.spans[i]));
+        printf("%s%s %.2f", between, times.spans[i].name, ms);
         between = ", ";
     }
     printf(" ms on the GPU, of frame %llu\n", (unsigned long long)times.frame);
+}
+
+static void print_profile(const struct engine *engine)
+{
+    const char *const what[] = {"recording", "host passes"};
+    for (uint32_t i = 0; i < 2; i++) {
+        unsigned long long count = engine->callbacks[i], ns = engine->callback_ns[i];
+        printf("%-15s %llu callbacks, %.1f us each\n", what[i], count,
+               count ? (double)ns * 1e-3 / (double)count : 0.0);
+    }
 }
 
 void report_summary(struct engine *engine, const hd_plan *plan)
@@ -177,6 +140,7 @@ void report_summary(struct engine *engine, const hd_plan *plan)
     printf("streaming       mips of %u texels and coarser are there\n", TEXTURE_SIZE >> engine->streaming.finest);
     printf("shaders         %u pipelines swapped, %u files refused\n", engine->programs.swapped,
            engine->programs.refused);
-    report_profile(engine);
+    print_gpu_times(engine);
+    print_profile(engine);
     printf("picture         %016llx\n", atomic_load(&engine->picture_hash));
 }
