@@ -8,7 +8,7 @@ layout(set = 0, binding = 0, std140) uniform constants_block
     float near;
 } c;
 
-const vec3 SUN = vec3(1.0, 0.67, 0.40) * 10.5;
+const vec3 SUN = vec3(1.0, 0.71, 0.45) * 10.5;
 
 float hash21(vec2 p)
 {
