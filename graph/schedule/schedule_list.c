@@ -497,11 +497,12 @@ static bool is_starved(const list_work *w)
     return false;
 }
 
+/* A run that is too slow shows early: after a sixteenth of the passes, an eighth, or a quarter. */
 static bool run(list_work *w)
 {
-    enum { FEW = 16, FIRST_PART = 16 };
+    enum { FEW = 8, FIRST_PART = 16, LAST_PART = 4 };
     const uint32_t kept = w->s->kept_count;
-    const uint32_t check = kept / FIRST_PART > FEW && w->rules.least_rate > 0.0 ? kept / FIRST_PART : kept;
+    uint32_t check = kept / FIRST_PART > FEW ? kept / FIRST_PART : FEW;
     for (uint32_t i = 0; i < w->s->root_count; i++)
         make_ready(w, w->s->root[i]);
     while (w->slots < kept) {
@@ -512,8 +513,11 @@ static bool run(list_work *w)
         if (needs_wait(w, c.rank, c.queue))
             c = find_widest(w, c);
         schedule_pass(w, &c);
-        if (w->slots == check && check < kept && is_too_slow(w))
+        if (w->slots != check || check > kept / LAST_PART)
+            continue;
+        if (is_too_slow(w))
             return false;
+        check *= 2;
     }
     w->out->makespan_us = find_makespan(w);
     return !w->s->arena->failed;
