@@ -147,8 +147,8 @@ void hdi_graph_leave(hd_graph *graph, hdi_entered entered);
 #ifdef NDEBUG
 #define HDI_ENTER(graph, call) HDI_NESTED
 #define HDI_LEAVE(graph, entered) ((void)(entered))
-#else /* of a graph that may be null, or a list: those are not asked */
-#define HDI_ENTER(graph, call) ((graph) && !(graph)->list ? hdi_graph_enter((graph), (call), false) : HDI_NESTED)
+#else /* graph: may be null, or a list */
+#define HDI_ENTER(graph, call) ((graph) ? hdi_graph_enter((graph), (call), false) : HDI_NESTED)
 #define HDI_LEAVE(graph, entered) ((graph) ? hdi_graph_leave((graph), (entered)) : (void)0)
 #endif
 
@@ -168,6 +168,7 @@ typedef enum hdi_call_kind {
 /* desc: of the kind; may be null. */
 hd_resource hdi_list_resource(hdi_list *list, hdi_call_kind kind, const void *desc);
 hd_pass hdi_list_pass(hdi_list *list, const hd_pass_desc *desc);
+hd_graph *hdi_list_graph(const hdi_list *list);
 /* Calls fn at the join, with a copy of the arguments. list: a graph whose `list` is not null. */
 typedef hd_pass (*hdi_later_fn)(hd_graph *graph, const void *arguments);
 hd_pass hdi_list_later(hd_graph *list, hdi_later_fn fn, const void *arguments, size_t bytes);

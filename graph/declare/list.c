@@ -309,10 +309,17 @@ void *hdi_list_keep(hd_graph *list, const void *data, size_t bytes)
     return kept;
 }
 
+hd_graph *hdi_list_graph(const hdi_list *list)
+{
+    return list->graph;
+}
+
 hd_pass hdi_list_later(hd_graph *list, hdi_later_fn fn, const void *arguments, size_t bytes)
 {
-    const void *kept = hdi_list_keep(list, arguments, bytes);
+    const hdi_entered entered = HDI_ENTER(list, "a function that declares passes of its own");
+    const void *kept = entered == HDI_REFUSED ? NULL : hdi_list_keep(list, arguments, bytes);
     list_call *call = kept ? add_call(list->list, HDI_CALL_LATER, false) : NULL;
+    HDI_LEAVE(list, entered);
     if (!call)
         return (hd_pass){0};
     call->desc.later.fn = fn;

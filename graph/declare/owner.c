@@ -5,8 +5,9 @@
 
 #include "alloc.h"
 
-/* Two threads in one graph at once: the second call is refused, with a line in the log, and the next compile fails.
- * Calls that declare are asked in debug builds only: there the question costs as much as the rest of a small pass. */
+/* Two threads in one graph or list at once: the second call is refused, with a line in the log, and the next compile
+ * fails. Calls that declare are asked in debug builds only: there the question costs as much as the rest of a small
+ * pass. */
 
 static uint64_t own_number(void)
 {
@@ -18,6 +19,7 @@ static uint64_t own_number(void)
 
 static hdi_entered refuse(hd_graph *graph, const char *call)
 {
+    graph = graph->list ? hdi_list_graph(graph->list) : graph;
     hdi_log(&graph->log, HD_LOG_WARNING, "%s is called while another thread is in the graph, or executes it", call);
     atomic_store_explicit(&graph->raced, call, memory_order_relaxed);
     return HDI_REFUSED;
@@ -28,7 +30,7 @@ hdi_entered hdi_graph_enter(hd_graph *graph, const char *call, bool alone)
 {
     const uint64_t self = own_number();
     uint64_t owner = 0;
-    if (alone && atomic_load_explicit(&graph->executed, memory_order_relaxed))
+    if (atomic_load_explicit(&graph->executed, memory_order_relaxed))
         return refuse(graph, call);
     if (atomic_compare_exchange_strong_explicit(&graph->owner, &owner, self, memory_order_relaxed,
                                                 memory_order_relaxed))

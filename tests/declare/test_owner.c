@@ -91,6 +91,26 @@ Test(owner, another_thread_calls_during_compile)
         call_meanwhile(calls[i]);
 }
 
+/* Another thread is in a list: in debug builds the call gives none, and the join says so. */
+Test(owner, another_thread_is_in_a_list)
+{
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hd_graph *list = hd_graph_list(graph, 1);
+    atomic_store(&list->owner, 1);
+#ifdef NDEBUG
+    cr_expect_eq(hdi_graph_enter(list, "hd_graph_buffer", false), HDI_REFUSED);
+#else
+    cr_expect_eq(declare(list).id, 0u);
+#endif
+    atomic_store(&list->owner, 0);
+    cr_expect_eq(hd_graph_join(graph), HD_INVALID_ARGUMENT);
+    cr_expect(strstr(hd_graph_error(graph)->text, "hd_graph_"), "%s", hd_graph_error(graph)->text);
+    hd_graph_begin(graph);
+    cr_expect_neq(declare(graph).id, 0u);
+    hd_graph_destroy(graph);
+}
+
 /* Calls within calls of one thread: a join inside compile, helpers' passes inside a join. */
 Test(owner, one_thread_is_no_race)
 {

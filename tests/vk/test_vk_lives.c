@@ -10,6 +10,7 @@
 typedef struct world {
     hd_vk *vk;
     hd_graph *graph;
+    hd_resource words;
     uint32_t runs;
     char logged[512];
 } world;
@@ -26,6 +27,10 @@ static void begin_within(hd_recorder *recorder, void *user)
     (void)recorder;
     world *w = user;
     hd_graph_begin(w->graph);
+    cr_expect_eq(hd_graph_join(w->graph), HD_INVALID_ARGUMENT);
+#ifndef NDEBUG
+    cr_expect_eq(hd_graph_pass(w->graph, &(hd_pass_desc){.root = true}).id, 0u);
+#endif
     hd_graph_destroy(w->graph);
     w->runs++;
 }
@@ -69,6 +74,33 @@ Test(vk_lives, too_early)
         hd_graph_destroy(w.graph);
         hd_vk_destroy(w.vk);
     }
+}
+
+static void count(hd_recorder *recorder, void *user)
+{
+    world *w = user;
+    w->runs += hd_vk_mapped(recorder, w->words) != NULL;
+}
+
+/* The graph, and so its plan, may go as soon as its frame was executed; the host pass runs later. */
+Test(vk_lives, the_graph_goes_before_its_host_pass_has_run)
+{
+    world w = {0};
+    hd_vk_desc desc = hdb_stub_desc(3);
+    cr_assert_eq(hd_vk_create(&desc, &w.vk), HD_OK);
+    cr_assert_eq(hd_graph_create(NULL, &w.graph), HD_OK);
+    w.words = hd_graph_buffer(w.graph, &(hd_buffer_desc){.name = "words", .bytes = 64});
+    hd_graph_pass(w.graph, &(hd_pass_desc){.name = "host",
+                                           .type = HD_PASS_HOST,
+                                           .root = true,
+                                           .record = count,
+                                           .user = &w,
+                                           .uses = HD_USES({w.words, HD_HOST_WRITE})});
+    cr_assert_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
+    hd_graph_destroy(w.graph);
+    cr_expect_eq(hd_vk_wait(w.vk), HD_OK);
+    cr_expect_eq(w.runs, 1u);
+    hd_vk_destroy(w.vk);
 }
 
 static void expect_error(hd_vk_desc desc, hd_result result, const char *text)

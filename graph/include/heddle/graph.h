@@ -2,8 +2,9 @@
  *
  * Formats, stages, accesses, layouts and usage bits are Vulkan's own numbers (VkFormat, VkPipelineStageFlags2,
  * VkAccessFlags2, VkImageLayout, VkImageUsageFlags, ...) held in plain integers: this header needs no Vulkan header.
- * Sizes are bytes, times microseconds, unless said otherwise. A graph is used by one thread at a time; a plan is
- * constant and may be read by many. */
+ * Sizes are bytes, times microseconds, unless said otherwise. A graph is used by one thread at a time, and not
+ * changed while it is executed: else the log says so and the next compile fails (of calls that declare, in debug
+ * builds). A plan is constant and may be read by many. */
 #ifndef HEDDLE_GRAPH_H
 #define HEDDLE_GRAPH_H
 
@@ -305,8 +306,9 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc);
  *
  * Opens a list. Any thread, also while the graph's own thread declares; what the graph's thread declares before the
  * join stands before all lists. Keys of lists that are open at a time differ, else the join fails. The list belongs to
- * the graph and lives until the join; one thread at a time declares into it. Null when there is no memory: then the
- * join fails with HD_OUT_OF_MEMORY, and the calls that declare accept null. */
+ * the graph and lives until the join; one thread at a time declares into it. What is
+ * declared into it later is lost: the call gives none, and the next join fails with HD_LIST_JOINED. Null when there is
+ * no memory: then the join fails with HD_OUT_OF_MEMORY, and the calls that declare accept null. */
 hd_graph *hd_graph_list(hd_graph *graph, uint32_t order_key);
 /* Appends all open lists to the graph and closes them. By the graph's own thread, after the others have finished
  * theirs. hd_graph_compile does it for lists that are still open. Returns the graph's error. */
