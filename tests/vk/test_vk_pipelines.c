@@ -101,6 +101,12 @@ Test(vk_pipelines, formats_of_depth_and_stencil)
         cr_expect_eq(out.info.depthAttachmentFormat, depth ? both : 0, "aspect %u", aspect);
         cr_expect_eq(out.info.stencilAttachmentFormat, stencil ? both : 0, "aspect %u", aspect);
     }
+    hd_resource color =
+        hd_graph_image(graph, &(hd_image_desc){.width = 4, .height = 4, .format = VK_FORMAT_R8G8B8A8_UNORM});
+    hd_pass shown = hd_graph_pass(
+        graph, &(hd_pass_desc){.uses = HD_USES({color, HD_COLOR_WRITE, .format = VK_FORMAT_R8G8B8A8_SRGB})});
+    cr_assert_eq(hd_vk_rendering_of(graph, shown, &out), HD_OK);
+    cr_expect_eq(out.colors[0], VK_FORMAT_R8G8B8A8_SRGB, "as the pass sees it");
     cr_expect_eq(hd_vk_rendering_of(graph, (hd_pass){0}, &out), HD_BAD_HANDLE);
     cr_expect_eq(out.samples, VK_SAMPLE_COUNT_1_BIT);
     hd_graph_destroy(graph);

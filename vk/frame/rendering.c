@@ -284,7 +284,7 @@ static void read_rendering(const hdi_decl *decl, uint32_t pass, hd_vk_rendering 
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
         const uint32_t kind = decl->access[decl->use_access[u]].attachment, range = decl->use_range[u];
         const hdi_res_info *image = &decl->res_info[decl->use_res[u]];
-        const VkFormat format = (VkFormat)image->format;
+        const VkFormat format = (VkFormat)(decl->use_exec[u].format ? decl->use_exec[u].format : image->format);
         if (kind != HDI_ATTACHMENT_COLOR && kind != HDI_ATTACHMENT_DEPTH)
             continue;
         out->samples = (VkSampleCountFlagBits)image->samples;

@@ -277,7 +277,7 @@ void hdi_vk_blame_use(hd_vk *vk, const hd_graph *graph)
         const char *fault, *name = decl.pass_exec[pass].name;
         hdi_vk_text usage, format;
         if (decl.use_res[u] == res && decl.pass_type[pass] == HD_PASS_HOST) {
-            hdi_vk_blame(vk, pass, u - decl.pass_use_begin[pass], "pass %u '%s' is one, and uses an image", pass,
+            hdi_vk_blame(vk, pass, u - decl.pass_use_begin[pass], "pass %u '%s' is a host pass", pass,
                          name ? name : "");
             return;
         }
