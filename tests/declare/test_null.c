@@ -197,6 +197,16 @@ static void call_streams(void)
     REFUSES(hd_stream_graph_reduce, stream, NULL, keep, &made);
     REFUSES(hd_stream_graph_reduce, stream, graph, NULL, &made);
     REFUSES(hd_stream_graph_reduce, stream, graph, keep, NULL);
+    const hd_finding finding = {.first.kind = HD_PLACE_PASS, .second.kind = HD_PLACE_PASS};
+    hd_stream_between between;
+    uint32_t count;
+    REFUSES(hd_stream_between_get, NULL, &finding, &between, 1, &count);
+    REFUSES(hd_stream_between_get, stream, NULL, &between, 1, &count);
+    REFUSES(hd_stream_between_get, stream, &finding, NULL, 1, &count);
+    REFUSES(hd_stream_between_get, stream, &finding, &between, 1, NULL);
+    REFUSES(hd_stream_picture_write, NULL, &finding, 1, HD_STREAM_PICTURE_DOT, stderr);
+    REFUSES(hd_stream_picture_write, stream, NULL, 1, HD_STREAM_PICTURE_DOT, stderr);
+    REFUSES(hd_stream_picture_write, stream, &finding, 1, HD_STREAM_PICTURE_DOT, NULL);
     BEARS(hd_stream_graph_free, NULL);
     hd_stream_graph_free(graph);
     hd_stream_free(stream);
