@@ -5,9 +5,9 @@
 #include "plan_view.h"
 
 /* Writes a plan as JSON, a line an element, so that two plans can be compared by eye and by diff. Integers of 64 bits
- * are written in full. Beyond the format: what a heap is for, the plan's hash, rendering scopes and reasons. What of
- * these stands in the plan ("rendering" of the pass that begins a scope; reason, reason_pass, reason_resource, cut,
- * placing, tenant) is read back; "why" and "culled_why" are worked out. */
+ * are written in full. Beyond the format: names, what a heap is for, the plan's hash, rendering scopes and reasons.
+ * What of these stands in the plan ("rendering" of the pass that begins a scope; reason, reason_pass, reason_resource,
+ * cut, placing, tenant) is read back; "why" and "culled_why" are worked out. */
 
 typedef struct writer {
     const hdi_decl *decl;
@@ -35,9 +35,19 @@ static void write_why(hdi_why_kind kind, const hd_why *why, FILE *f)
     fputc('}', f);
 }
 
-static void write_resource(const hd_plan_resource *r, const hd_why *why, FILE *f)
+/* So that a plan can be read without its frame. */
+static void write_name(const char *name, FILE *f)
+{
+    if (!name)
+        return;
+    fputs(", \"name\": ", f);
+    hdi_write_json_string(name, f);
+}
+
+static void write_resource(const hdi_decl *decl, const hd_plan_resource *r, const hd_why *why, FILE *f)
 {
     fprintf(f, "{\"id\": %" PRIu32, r->id);
+    write_name(decl->res_info[r->id].name, f);
     if (r->flags & HD_PLAN_EXTERNAL)
         fputs(", \"external\": true", f);
     else if (r->heap == HD_NONE)
@@ -119,6 +129,7 @@ static void write_command(writer *w, const hd_plan_command *command, FILE *f)
 {
     if (command->kind == HD_COMMAND_PASS) {
         fprintf(f, "{\"pass\": %" PRIu32, command->index);
+        write_name(w->decl->pass_exec[command->index].name, f);
         write_scope(w, (uint32_t)(command - w->view->commands), f);
         fputc('}', f);
         return;
@@ -196,7 +207,7 @@ static void write_plan(writer *w, const char *name, FILE *f)
     fputs("],\n \"resources\": [", f);
     for (uint32_t r = 0; r < view->resource_count; r++) {
         fputs("\n  ", f);
-        write_resource(&view->resources[r], &w->reasons->resources[r], f);
+        write_resource(w->decl, &view->resources[r], &w->reasons->resources[r], f);
         fputs(comma(r, view->resource_count), f);
     }
     fputs("],\n \"submits\": [", f);

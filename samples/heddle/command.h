@@ -35,6 +35,28 @@ bool parse_queues(const char *list, queue_list *out);
 /* The word of --order. */
 bool parse_order(const char *word, hd_order *out);
 
+/* What a command line says of compiling; all else is as the graph's text has it. */
+typedef struct compile_options {
+    queue_list queues; /* none: those of the text, else gfx, compute and transfer */
+    bool has_order, has_effort, merge_rendering;
+    hd_order order;
+    uint64_t budget; /* 0: not said */
+    uint32_t effort;
+    float handoff_us; /* 0: not said */
+} compile_options;
+/* desc points into graph and options. */
+hd_compile_desc compile_desc_of(const hd_graph *graph, const compile_options *options);
+
+/* A frame from a file, with its plan: from another file, or compiled. */
+typedef struct framed {
+    hd_graph *graph;
+    const hd_plan *plan;
+    hd_plan *read; /* the plan, where it comes from a file */
+} framed;
+/* plan_path: null, or where the plan is. EXIT_DONE, or a status after a complaint; close_frame in any case. */
+int open_frame(const char *path, const char *plan_path, const compile_options *options, framed *out);
+void close_frame(framed *f);
+
 /* One line on standard error, "heddle: " before it; returns status. */
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What getopt_long returned for an option that is unknown or lacks its value. */

@@ -10,12 +10,9 @@
 
 typedef struct options {
     const char *graph, *plan, *dot, *html;
-    queue_list queues;
-    hd_order order;
-    uint64_t budget;
-    uint32_t threads, repeat, effort;
-    float handoff_us;
-    bool verify, stats, merge_rendering;
+    compile_options compile;
+    uint32_t threads, repeat;
+    bool verify, stats, list;
 } options;
 
 /* ---- command line ---- */
@@ -48,17 +45,19 @@ static bool parse_option(int option, const char *value, options *o)
     bool good = true;
     switch (option) {
     case 'q':
-        return parse_queues(value, &o->queues);
+        return parse_queues(value, &o->compile.queues);
     case 'o':
-        return parse_order(value, &o->order);
+        o->compile.has_order = true;
+        return parse_order(value, &o->compile.order);
     case 'm':
-        return parse_number(value, 1, UINT64_MAX, &o->budget);
+        return parse_number(value, 1, UINT64_MAX, &o->compile.budget);
     case 'e':
         good = parse_number(value, 0, 1000000, &number);
-        o->effort = (uint32_t)number;
+        o->compile.effort = (uint32_t)number;
+        o->compile.has_effort = true;
         return good;
     case 'f':
-        return parse_price(value, &o->handoff_us);
+        return parse_price(value, &o->compile.handoff_us);
     case 't':
         good = parse_number(value, 1, HD_MAX_WORKERS, &number);
         o->threads = (uint32_t)number;
@@ -80,7 +79,10 @@ static bool parse_option(int option, const char *value, options *o)
         o->verify = true;
         return true;
     case 'g':
-        o->merge_rendering = true;
+        o->compile.merge_rendering = true;
+        return true;
+    case 'l':
+        o->list = true;
         return true;
     default:
         o->stats = true;
@@ -116,12 +118,12 @@ static int parse(int argc, char **argv, options *o)
         {"html", required_argument, NULL, 'h'},
         {"verify", no_argument, NULL, 'v'},
         {"stats", no_argument, NULL, 's'},
+        {"list", no_argument, NULL, 'l'},
         {"merge-rendering", no_argument, NULL, 'g'},
         {"packing-effort", required_argument, NULL, 'e'},
         {0},
     };
     *o = (options){.threads = 1, .repeat = 1};
-    parse_queues("gfx,compute,transfer", &o->queues);
     int option, index = 0;
     while ((option = getopt_long(argc, argv, ":", longs, &index)) != -1) {
         if (option == '?' || option == ':')
@@ -185,24 +187,11 @@ static bool make_timings(timings *t, uint32_t repeat)
     return all != NULL;
 }
 
-static hd_compile_desc compile_desc(const options *o, hd_jobs *jobs)
-{
-    return (hd_compile_desc){.queues = o->queues.queue,
-                             .queue_count = o->queues.count,
-                             .order = o->order,
-                             .memory_budget = o->budget,
-                             .packing_effort = o->effort,
-                             .handoff_us = o->handoff_us,
-                             .merge_rendering = o->merge_rendering,
-                             .jobs = jobs};
-}
-
 /* Declares and compiles `repeat` times; the plan of the last time stays with the graph. */
-static hd_result compile_repeatedly(const options *o, hd_graph *graph, declaration *d, hd_jobs *jobs, timings *t,
+static hd_result compile_repeatedly(const options *o, hd_graph *graph, declaration *d, hd_compile_desc desc, timings *t,
                                     const hd_plan **plan)
 {
     uint64_t phase_ns[HD_PHASE_COUNT];
-    hd_compile_desc desc = compile_desc(o, jobs);
     desc.phase_ns = phase_ns;
     desc.cache = HD_CACHE_OFF; /* each time is a compile */
     hd_result result = HD_OK;
@@ -241,20 +230,25 @@ static int write_outputs(const options *o, const hd_graph *graph, const hd_plan 
     return commit_outputs(&all) ? EXIT_DONE : EXIT_INPUT;
 }
 
-static int finish(const options *o, const hd_graph *graph, const hd_plan *plan, timings *t)
+static int finish(const options *o, const hd_graph *graph, const hd_plan *plan, const hd_compile_desc *desc, timings *t)
 {
     if (o->verify) {
-        hd_verify_desc desc = {.message = print_violation, .user = (void *)o->graph};
-        hd_result result = hd_plan_verify(graph, plan, &desc);
+        const hd_verify_desc verify = {
+            .message = print_violation, .user = (void *)o->graph, .size = desc->size, .size_user = desc->size_user};
+        hd_result result = hd_plan_verify(graph, plan, &verify);
         if (result != HD_OK)
             return complain(result == HD_PLAN_INVALID ? EXIT_PROOF : EXIT_INPUT, "%s: %s", o->graph,
                             hd_result_text(result));
     }
     hd_plan_stats stats;
-    hd_result result = hd_plan_stats_get(graph, plan, o->handoff_us, &stats);
+    hd_result result = hd_plan_stats_get(graph, plan, desc->handoff_us, &stats);
     if (result != HD_OK)
         return complain(EXIT_INPUT, "%s: %s", o->graph, hd_result_text(result));
     int status = write_outputs(o, graph, plan);
+    if (status == EXIT_DONE && o->list)
+        result = hd_plan_write_list(graph, plan, stdout);
+    if (result != HD_OK)
+        return complain(EXIT_INPUT, "standard output: %s", hd_result_text(result));
     if (status == EXIT_DONE && o->stats)
         print_stats(o, &stats, t);
     return status;
@@ -274,19 +268,20 @@ int compile_command(int argc, char **argv)
     const hd_plan *plan = NULL;
     hd_graph_desc frame_desc = {.name = hd_graph_name(graph)};
     declaration *d = copy_declaration(graph);
+    hd_compile_desc desc = compile_desc_of(graph, &o.compile);
     hd_result result = hd_graph_create(&frame_desc, &frame);
     if (result == HD_OK && o.threads > 1)
         result = hd_jobs_create(&(hd_jobs_desc){.worker_count = o.threads}, &jobs);
+    desc.jobs = jobs;
     if (!d || !make_timings(&t, o.repeat))
         result = HD_OUT_OF_MEMORY;
     if (result != HD_OK) {
         status = complain(EXIT_INPUT, "%s: %s", o.graph, hd_result_text(result));
-    } else if (compile_repeatedly(&o, frame, d, jobs, &t, &plan) == HD_OK) {
-        status = finish(&o, frame, plan, &t);
+    } else if (compile_repeatedly(&o, frame, d, desc, &t, &plan) == HD_OK) {
+        status = finish(&o, frame, plan, &desc, &t);
     } else {
         /* The same error again, from the graph that knows the lines. */
         char error[ERROR_BYTES];
-        hd_compile_desc desc = compile_desc(&o, jobs);
         hd_graph_compile(graph, &desc, &plan);
         hd_graph_fgt_error(graph, o.graph, error, sizeof(error));
         fprintf(stderr, "%s\n", error);

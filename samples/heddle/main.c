@@ -8,53 +8,89 @@
 
 /* heddle: compiles frame graphs from files, verifies and explains plans, and executes them. */
 
-static const char usage[] =
-    "usage: heddle compile GRAPH.fgt [options]\n"
-    "       heddle verify GRAPH.fgt PLAN.json\n"
-    "       heddle verify --capture FILE [--list] [--dot OUT] [--html OUT]   what an engine gave to Vulkan\n"
-    "       heddle capture FILE --graph dot|json|html [OUT]      which command of a capture needs which\n"
-    "       heddle capture FILE --needs COMMAND                  all that a command needs; with --graph: drawn alone\n"
-    "       heddle capture FILE --dead                           commands and barriers that nothing needs\n"
-    "       heddle capture FILE --reduce COMMAND OUT             a smaller capture: what the command needs\n"
-    "       heddle explain GRAPH.fgt PASS PASS [--queues LIST]   what orders two passes, or why nothing does\n"
-    "       heddle diff BEFORE.fgt AFTER.fgt [--html FILE]       what two frames' plans have in figures, and as a page\n"
-    "       heddle view GRAPH.fgt                                 compiles it and opens its page in the browser\n"
-    "       heddle run GRAPH.fgt [options]\n"
-    "\n"
-    "compile options:\n"
-    "  --queues LIST           comma list of gfx, compute, transfer; a kind may stand more than once\n"
-    "                          (default gfx,compute,transfer)\n"
-    "  --order ORDER           overlap (default), memory or declared\n"
-    "  --memory-budget BYTES   fail unless the heaps stay within it\n"
-    "  --packing-effort N      up to N times as much work again to make heaps smaller (default 0, at most 1000000)\n"
-    "  --handoff US            price of a hand-off between queues in microseconds (default 6)\n"
+#define COMPILE_OPTIONS                                                                                                \
+    "  --queues LIST           comma list of gfx, compute, transfer; a kind may stand more than once\n"                \
+    "  --order ORDER           overlap, memory or declared\n"                                                          \
     "  --merge-rendering       passes that go on with the same attachments share a scope, without barriers between\n"
-    "  --threads N             workers of the compile (default 1, at most 256)\n"
-    "  --plan FILE             write the plan as JSON\n"
-    "  --dot FILE              write the plan as a Graphviz picture\n"
-    "  --html FILE             write the plan as a page to look at\n"
-    "  --verify                verify the plan\n"
-    "  --stats                 print key=value figures\n"
-    "  --repeat N              compile N times; times are medians\n"
-    "\n"
-    "diff and view: --queues, --order and --merge-rendering as above; diff also\n"
-    "  --before-plan FILE, --plan FILE   a plan as JSON instead of what compiling gives\n"
-    "\n"
-    "run options: executes it on a Vulkan device; every pass writes what it declares\n"
-    "  --frames N              how often (default 1)\n"
-    "  --queues LIST           as above, folded onto what the device has\n"
-    "  --workers N             threads that record (default 1, at most 256)\n"
-    "  --check                 compare what every pass reads with what was written last\n"
-    "  --device K              in the loader's order (default 0)\n"
-    "  --capture FILE          write what is given to Vulkan, for heddle verify --capture\n"
-    "  --scale N               divide sizes of images and buffers by N, as far as levels and ranges stay (default 1)\n"
-    "\n"
-    "COMMAND is SUBMIT:COMMAND, as verify --capture --list numbers them, or last: what is presented, or read by the\n"
-    "host, last.\n"
-    "heddle --help says this, heddle --version which one it is.\n"
-    "A FILE may be - for standard output, GRAPH.fgt for standard input.\n"
-    "Exit status: 0 done; 1 wrong command line; 2 bad input, I/O or no device; 3 the plan or capture fails\n"
-    "verification, or run --check found a wrong value.\n";
+#define FROM_TEXT                                                                                                      \
+    "What is not said is as the queue, option and need lines of GRAPH.fgt have it, else gfx,compute,transfer and\n"    \
+    "overlap.\n"
+#define FILES "A FILE may be - for standard output, GRAPH.fgt for standard input.\n"
+
+typedef struct command {
+    const char *name;
+    int (*run)(int, char **);
+    const char *form, *says, *options;
+} command;
+
+static const command commands[] = {
+    {"compile", compile_command, "GRAPH.fgt [options]", "makes a plan",
+     COMPILE_OPTIONS
+     "  --memory-budget BYTES   fail unless the heaps stay within it\n"
+     "  --packing-effort N      up to N times as much work again to make heaps smaller (at most 1000000)\n"
+     "  --handoff US            price of a hand-off between queues in microseconds\n"
+     "  --threads N             workers of the compile (default 1, at most 256)\n"
+     "  --plan FILE             write the plan as JSON\n"
+     "  --dot FILE              write the plan as a Graphviz picture\n"
+     "  --html FILE             write the plan as a page to look at\n"
+     "  --list                  print the plan in words, a command a line, by queue\n"
+     "  --verify                verify the plan\n"
+     "  --stats                 print key=value figures\n"
+     "  --repeat N              compile N times; times are medians\n" FROM_TEXT FILES},
+    {"verify", verify_command, "GRAPH.fgt PLAN.json [--list] | --capture FILE [--list] [--dot OUT] [--html OUT]",
+     "judges a plan, or what an engine gave to Vulkan",
+     "  --capture FILE          a captured stream in place of a frame and its plan\n"
+     "  --list                  print the plan or the stream in words, too\n"
+     "  --dot OUT, --html OUT   of a capture: pictures of what is broken\n"
+     "Sizes are those of the need lines of GRAPH.fgt, else those of the format.\n"},
+    {"capture", capture_command, "FILE --graph dot|json|html [OUT] | --needs COMMAND | --dead | --reduce COMMAND OUT",
+     "which command of a captured stream needs which",
+     "  --graph FORMAT          dot, json or html: a picture of what needs what\n"
+     "  --needs COMMAND         all that a command needs; with --graph: drawn alone\n"
+     "  --dead                  commands and barriers that nothing needs\n"
+     "  --reduce COMMAND OUT    a smaller capture: what the command needs\n"
+     "COMMAND is SUBMIT:COMMAND, as verify --capture --list numbers them, or last: what is presented, or read by the\n"
+     "host, last.\n" FILES},
+    {"explain", explain_command, "GRAPH.fgt PASS PASS [options]", "what orders two passes, or why nothing does",
+     "  --queues LIST           comma list of gfx, compute, transfer; a kind may stand more than once\n"
+     "  --plan PLAN.json        of this plan, in place of what compiling gives\n"
+     "PASS is a number or a name.\n"},
+    {"diff", diff_command, "BEFORE.fgt AFTER.fgt [options]", "what two frames' plans have in figures, and as a page",
+     COMPILE_OPTIONS
+     "  --html FILE             write both as a page to look at\n"
+     "  --before-plan FILE, --plan FILE   a plan as JSON in place of what compiling gives\n" FROM_TEXT FILES},
+    {"view", view_command, "GRAPH.fgt [options]", "compiles it and opens its page in the browser",
+     COMPILE_OPTIONS FROM_TEXT},
+    {"run", run_command, "GRAPH.fgt [options]",
+     "executes it on a Vulkan device; every pass writes what it declares",
+     "  --frames N              how often (default 1)\n"
+     "  --queues LIST           comma list of gfx, compute, transfer, folded onto what the device has\n"
+     "  --workers N             threads that record (default 1, at most 256)\n"
+     "  --check                 compare what every pass reads with what was written last\n"
+     "  --device K              in the loader's order (default 0)\n"
+     "  --capture FILE          write what is given to Vulkan, for heddle verify --capture\n"
+     "  --scale N               divide sizes of images and buffers by N, as far as levels and ranges stay (default 1)\n"
+     FILES},
+};
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+/* null: of all commands. */
+static void print_usage(const command *one, FILE *stream)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (!one || one == &commands[i])
+            fprintf(stream, "%s heddle %s %s\n%s%s\n", i == 0 || one ? "usage:" : "      ", commands[i].name,
+                    commands[i].form, one ? "" : "           ", commands[i].says);
+    }
+    if (one)
+        fprintf(stream, "%s  --help                  print this\n", one->options);
+    for (size_t i = 0; i < COMMANDS && !one; i++)
+        fprintf(stream, "\n%s:\n%s", commands[i].name, commands[i].options);
+    fprintf(stream, "\n%s", one ? "" : "heddle COMMAND --help says one part of this, heddle --version which it is.\n");
+    fputs("Exit status: 0 done; 1 wrong command line; 2 bad input, I/O or no device; 3 the plan or capture fails\n"
+          "verification, or run --check found a wrong value.\n",
+          stream);
+}
 
 int complain(int status, const char *format, ...)
 {
@@ -87,6 +123,14 @@ int complain_value(const char *value, const char *option)
                     commas >= HD_MAX_QUEUES - 1 ? ": at most 15 queues" : "");
 }
 
+#ifdef HEDDLE_NO_VK
+int run_command(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return complain(EXIT_INPUT, "run: this build has no executor (HEDDLE_VK=OFF)");
+}
+#endif
+
 /* The number of a closed standard stream must not go to the next file that is opened. Its stand-in can be neither read
  * nor written in the stream's direction, so each attempt fails visibly. */
 static void open_standard_streams(void)
@@ -102,40 +146,28 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-#ifdef HEDDLE_NO_VK
-int run_command(int argc, char **argv)
-{
-    (void)argc, (void)argv;
-    return complain(EXIT_INPUT, "run: this build has no executor (HEDDLE_VK=OFF)");
-}
-#endif
-
 static int run_command_line(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*run)(int, char **);
-    } commands[] = {
-        {"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command},
-        {"run", run_command}, {"diff", diff_command}, {"view", view_command}, {"capture", capture_command}};
+    const command *named = NULL;
+    _Static_assert(HD_MAX_WORKERS == 256, "the usage says so");
     if (argc < 2) {
-        fputs(usage, stderr);
+        print_usage(NULL, stderr);
         return EXIT_COMMAND_LINE;
     }
-    _Static_assert(HD_MAX_WORKERS == 256, "the usage says so");
-    if (is_help(argv[1]) || (argc > 2 && is_help(argv[2]))) {
-        fputs(usage, stdout);
-        return EXIT_DONE;
+    for (size_t i = 0; i < COMMANDS; i++)
+        named = strcmp(argv[1], commands[i].name) == 0 ? &commands[i] : named;
+    for (int i = 1; i < argc; i++) {
+        if (is_help(argv[i]) && (named || i == 1)) {
+            print_usage(named, stdout);
+            return EXIT_DONE;
+        }
     }
     if (strcmp(argv[1], "--version") == 0) {
         puts("heddle 0.1.0");
         return EXIT_DONE;
     }
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    }
-    return complain(EXIT_COMMAND_LINE, "unknown command '%s'; see heddle --help", argv[1]);
+    return named ? named->run(argc - 1, argv + 1)
+                 : complain(EXIT_COMMAND_LINE, "unknown command '%s'; see heddle --help", argv[1]);
 }
 
 int main(int argc, char **argv)

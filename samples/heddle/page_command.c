@@ -14,26 +14,17 @@ extern char **environ;
 
 typedef struct options {
     const char *html, *plan_path[2];
-    queue_list queues;
-    hd_order order;
-    bool merge_rendering;
+    compile_options compile;
 } options;
-
-/* A frame with its plan. */
-typedef struct side {
-    const char *path;
-    hd_graph *graph;
-    const hd_plan *plan;
-    hd_plan *read; /* the plan, where it comes from a file */
-} side;
 
 static bool parse_option(int option, const char *value, options *o)
 {
     switch (option) {
     case 'q':
-        return parse_queues(value, &o->queues);
+        return parse_queues(value, &o->compile.queues);
     case 'o':
-        return parse_order(value, &o->order);
+        o->compile.has_order = true;
+        return parse_order(value, &o->compile.order);
     case 'h':
         o->html = value;
         return *value != 0;
@@ -42,7 +33,7 @@ static bool parse_option(int option, const char *value, options *o)
         o->plan_path[option == 'p'] = value;
         return *value != 0;
     default:
-        o->merge_rendering = true;
+        o->compile.merge_rendering = true;
         return true;
     }
 }
@@ -57,7 +48,6 @@ static int parse(int argc, char **argv, bool is_diff, options *o)
         {0}};
     const struct option *longs = is_diff ? all : all + 3;
     *o = (options){0};
-    parse_queues("gfx,compute,transfer", &o->queues);
     int option, index = 0;
     while ((option = getopt_long(argc, argv, ":", longs, &index)) != -1) {
         if (option == '?' || option == ':')
@@ -67,39 +57,6 @@ static int parse(int argc, char **argv, bool is_diff, options *o)
                             longs[index].name);
     }
     return EXIT_DONE;
-}
-
-static int read_plan(const char *path, side *s)
-{
-    size_t bytes;
-    char *text = read_whole_file(path, &bytes), error[512] = "";
-    if (text && hd_plan_read_json(s->graph, text, bytes, NULL, &s->read, error, sizeof(error)) != HD_OK)
-        fprintf(stderr, "%s: %s\n", path, error);
-    free(text);
-    s->plan = s->read;
-    return s->read ? EXIT_DONE : EXIT_INPUT;
-}
-
-static int open_side(const options *o, const char *plan_path, side *s)
-{
-    int status;
-    s->graph = read_graph(s->path, &status);
-    if (!s->graph || plan_path)
-        return s->graph ? read_plan(plan_path, s) : status;
-    hd_compile_desc desc = {.queues = o->queues.queue, .queue_count = o->queues.count, .order = o->order,
-                            .merge_rendering = o->merge_rendering};
-    if (hd_graph_compile(s->graph, &desc, &s->plan) == HD_OK)
-        return EXIT_DONE;
-    char error[ERROR_BYTES];
-    hd_graph_fgt_error(s->graph, s->path, error, sizeof(error));
-    fprintf(stderr, "%s\n", error);
-    return EXIT_INPUT;
-}
-
-static void close_side(side *s)
-{
-    hd_plan_free(s->read, NULL);
-    hd_graph_destroy(s->graph);
 }
 
 /* ---- diff ---- */
@@ -127,7 +84,7 @@ static void print_figures(const hd_plan_stats *a, const hd_plan_stats *b)
            b->critical_path_us - a->critical_path_us);
 }
 
-static int write_page(const char *path, const side *now, const hd_page_desc *desc)
+static int write_page(const char *path, const framed *now, const hd_page_desc *desc)
 {
     outputs all = {.count = 0};
     FILE *stream = open_output(&all, path);
@@ -140,14 +97,14 @@ static int write_page(const char *path, const side *now, const hd_page_desc *des
     return EXIT_INPUT;
 }
 
-static int compare(const options *o, const side *before, const side *now)
+static int compare(const options *o, const framed *before, const framed *now)
 {
     hd_plan_stats stats[2];
     hd_result result = hd_plan_stats_get(before->graph, before->plan, 0, &stats[0]);
     if (result == HD_OK)
         result = hd_plan_stats_get(now->graph, now->plan, 0, &stats[1]);
     if (result != HD_OK)
-        return complain(EXIT_INPUT, "%s: %s", now->path, hd_result_text(result));
+        return complain(EXIT_INPUT, "%s", hd_result_text(result));
     int status = EXIT_DONE;
     if (o->html)
         status = write_page(o->html, now, &(hd_page_desc){.before_graph = before->graph, .before = before->plan});
@@ -164,16 +121,16 @@ int diff_command(int argc, char **argv)
         return status;
     if (argc - optind != 2)
         return complain(EXIT_COMMAND_LINE, "diff takes BEFORE.fgt and AFTER.fgt; see heddle --help");
-    side sides[2] = {{.path = argv[optind]}, {.path = argv[optind + 1]}};
+    framed sides[2] = {0};
     for (int i = 0; i < 2 && o.html; i++)
-        if (is_graph_too(sides[i].path, o.html))
+        if (is_graph_too(argv[optind + i], o.html))
             return complain(EXIT_COMMAND_LINE, "%s: is the graph too", o.html);
     for (int i = 0; i < 2 && status == EXIT_DONE; i++)
-        status = open_side(&o, o.plan_path[i], &sides[i]);
+        status = open_frame(argv[optind + i], o.plan_path[i], &o.compile, &sides[i]);
     if (status == EXIT_DONE)
         status = compare(&o, &sides[0], &sides[1]);
-    close_side(&sides[0]);
-    close_side(&sides[1]);
+    close_frame(&sides[0]);
+    close_frame(&sides[1]);
     return status;
 }
 
@@ -197,7 +154,7 @@ static bool show(const char *path)
 }
 
 /* The page stays: the browser reads it when this command has ended. */
-static int view(const side *s)
+static int view(const framed *s)
 {
     const char *folder = getenv("TMPDIR");
     char path[PATH_MAX];
@@ -226,10 +183,10 @@ int view_command(int argc, char **argv)
         return status;
     if (argc - optind != 1)
         return complain(EXIT_COMMAND_LINE, "view takes one GRAPH.fgt; see heddle --help");
-    side s = {.path = argv[optind]};
-    status = open_side(&o, NULL, &s);
+    framed s;
+    status = open_frame(argv[optind], NULL, &o.compile, &s);
     if (status == EXIT_DONE)
         status = view(&s);
-    close_side(&s);
+    close_frame(&s);
     return status;
 }

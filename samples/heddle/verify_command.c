@@ -8,6 +8,20 @@ static void print_violation(const char *text, void *user)
     fprintf(stderr, "%s: %s\n", (const char *)user, text);
 }
 
+/* With the sizes that the frame's text gives. */
+static int verify_plan(const framed *f, const char *path)
+{
+    const hd_compile_desc *desc = hd_graph_fgt_desc(f->graph);
+    const hd_verify_desc verify = {
+        .message = print_violation, .user = (void *)path, .size = desc->size, .size_user = desc->size_user};
+    hd_result result = hd_plan_verify(f->graph, f->plan, &verify);
+    if (result == HD_OK) {
+        printf("%s: verified\n", path);
+        return EXIT_DONE;
+    }
+    return complain(result == HD_PLAN_INVALID ? EXIT_PROOF : EXIT_INPUT, "%s: %s", path, hd_result_text(result));
+}
+
 int verify_command(int argc, char **argv)
 {
     static const struct option longs[] = {
@@ -32,35 +46,18 @@ int verify_command(int argc, char **argv)
         return complain(EXIT_COMMAND_LINE, "verify --capture takes one FILE; see heddle --help");
     if (capture.path)
         return verify_capture(&capture);
-    if (capture.list || capture.dot || capture.html)
-        return complain(EXIT_COMMAND_LINE, "--list, --dot and --html go with --capture; see heddle --help");
+    if (capture.dot || capture.html)
+        return complain(EXIT_COMMAND_LINE, "--dot and --html go with --capture; see heddle --help");
     if (argc - optind != 2)
-        return complain(EXIT_COMMAND_LINE, "verify takes GRAPH.fgt and PLAN.json; see heddle --help");
+        return complain(EXIT_COMMAND_LINE,
+                        "verify takes GRAPH.fgt and PLAN.json, or --capture FILE; see heddle --help");
     const char *plan_path = argv[optind + 1];
-    int status;
-    hd_graph *graph = read_graph(argv[optind], &status);
-    if (!graph)
-        return status;
-    size_t bytes;
-    char *text = read_whole_file(plan_path, &bytes), error[512] = "";
-    hd_plan *plan = NULL;
-    status = EXIT_INPUT;
-    if (text && hd_plan_read_json(graph, text, bytes, NULL, &plan, error, sizeof(error)) != HD_OK)
-        fprintf(stderr, "%s: %s\n", plan_path, error);
-    if (plan) {
-        hd_verify_desc desc = {.message = print_violation, .user = (void *)plan_path};
-        hd_result result = hd_plan_verify(graph, plan, &desc);
-        if (result == HD_OK) {
-            printf("%s: verified\n", plan_path);
-            status = EXIT_DONE;
-        } else if (result == HD_PLAN_INVALID) {
-            status = complain(EXIT_PROOF, "%s: %s", plan_path, hd_result_text(result));
-        } else {
-            complain(EXIT_INPUT, "%s: %s", plan_path, hd_result_text(result));
-        }
-    }
-    free(text);
-    hd_plan_free(plan, NULL);
-    hd_graph_destroy(graph);
+    framed f;
+    int status = open_frame(argv[optind], plan_path, NULL, &f);
+    if (status == EXIT_DONE && capture.list && hd_plan_write_list(f.graph, f.plan, stdout) != HD_OK)
+        status = complain(EXIT_INPUT, "%s: %s", plan_path, hd_result_text(HD_IO));
+    if (status == EXIT_DONE)
+        status = verify_plan(&f, plan_path);
+    close_frame(&f);
     return status;
 }

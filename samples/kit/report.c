@@ -62,7 +62,15 @@ typedef hd_result (*kit_write_fn)(struct kit *kit, FILE *stream);
 
 static hd_result write_declaration(struct kit *kit, FILE *stream)
 {
-    return hd_graph_write_fgt(kit->graph, stream);
+    hd_queue_desc queues[HD_MAX_QUEUES];
+    hd_compile_desc desc = kit->compile; /* with what hd_vk_compile adds */
+    for (uint32_t i = 0; i < kit->info.queue_count; i++)
+        queues[i] = (hd_queue_desc){kit->info.queues[i].kind, kit->info.queues[i].family};
+    desc.queues = queues;
+    desc.queue_count = kit->info.queue_count;
+    desc.size = hd_vk_size;
+    desc.size_user = kit->vk;
+    return hd_graph_write_fgt_with(kit->graph, &desc, stream);
 }
 static hd_result write_plan(struct kit *kit, FILE *stream)
 {
@@ -103,6 +111,17 @@ static void draw_dot(const char *folder)
     }
 }
 
+struct frame_file {
+    struct kit *kit;
+    kit_write_fn write;
+};
+
+static hd_result write_file(FILE *stream, void *user)
+{
+    const struct frame_file *file = user;
+    return file->write(file->kit, stream);
+}
+
 bool kit_write_plan(struct kit *kit)
 {
     static const struct {
@@ -118,15 +137,12 @@ bool kit_write_plan(struct kit *kit)
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
         errno = 0;
-        FILE *file = fopen(path, "w");
-        hd_result result = file ? files[i].write(kit, file) : HD_IO;
-        if (file && fclose(file) != 0 && result == HD_OK)
-            result = HD_IO;
+        hd_result result = hd_file_write(path, write_file, &(struct frame_file){kit, files[i].write});
         if (result == HD_IO)
             kit_report_file(kit, path);
-        if (result == HD_NO_PAGE || result == HD_UNSUPPORTED) { /* no d3; beyond .fgt; without timestamps */
+        if (result == HD_NO_PAGE || result == HD_UNSUPPORTED) { /* no d3; without timestamps */
             printf("%-15s none: %s\n", files[i].name, hd_result_text(result));
-            result = remove(path) == 0 ? HD_OK : HD_IO;
+            result = HD_OK;
         }
         if (!kit_check(kit, result))
             return false;

@@ -228,8 +228,8 @@ hd_result hd_graph_read_fgt(hd_graph *graph, const char *text, size_t bytes, con
 /* "file:line: sentence" for the error that compiling the graph last read by hd_graph_read_fgt gave. */
 void hd_graph_fgt_error(const hd_graph *graph, const char *file, char *error, size_t error_bytes);
 /* What the text that was read last says to compile its frame with: queues (null: it names none), options, and a size
- * callback (null: it says nothing of memory). All else is 0. Never null. To be copied and completed; what it points to lives as long
- * as the names, and the callback does for the graph's declaration and for copies of it. */
+ * callback (null: it says nothing of memory). All else is 0. Never null. To be copied and completed; what it points to
+ * lives as long as the names, and the callback does for the graph's declaration and for copies of it. */
 const hd_compile_desc *hd_graph_fgt_desc(const hd_graph *graph);
 /* Writes any declared frame; lists that have not joined are left out; the stream stays open. HD_OK, HD_IO or
  * HD_INVALID_ARGUMENT. What is read back compiles to the same plan. Left out are native handles, record functions and
@@ -240,10 +240,12 @@ hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
 hd_result hd_graph_write_fgt_with(const hd_graph *graph, const hd_compile_desc *desc, FILE *stream);
 /* HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT; each says why every part of the plan is there (hd_plan_explain).
  * JSON, beyond the format: "reason", "reason_pass", "reason_resource" of barriers, "reason_pass" of waits, "cut" of
- * submits, "placing" and "tenant" of resources, which are read back; "why" of all these and "culled_why" (as long as
- * "culled"), which are not: objects with a "code" and, where there is one, "pass", "other_pass", "resource",
- * "other_resource". */
+ * submits, "placing" and "tenant" of resources, which are read back; "name" of resources and passes, "why" of all these
+ * and "culled_why" (as long as "culled"), which are not: a why is an object with a "code" and, where there is one,
+ * "pass", "other_pass", "resource", "other_resource". */
 hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+/* The plan in words: heaps and resources, then each queue's submits, a line a wait, barrier, pass and signal. */
+hd_result hd_plan_write_list(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 /* One page that needs no other file and no network, for any browser of today: queues, resources and memory over time,
  * each barrier in words, what is connected with what. HD_NO_PAGE: heddle was built where d3 was not found. */
@@ -279,8 +281,8 @@ void hd_plan_free(hd_plan *plan, const hd_allocator *allocator);
 
 /* Writes a file whole or not at all: what `write` puts into the stream becomes the file at path when all of it is
  * written. Else path stays as it was, or does not exist, and nothing else is left behind. What is no file (a pipe, a
- * device) is written to. HD_OK, HD_IO (errno says more), HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT, or what `write` returned.
- */
+ * device) is written to. HD_OK, HD_IO (errno says more), HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT, or what `write`
+ * returned. */
 hd_result hd_file_write(const char *path, hd_result (*write)(FILE *stream, void *user), void *user);
 
 HD_API_END
