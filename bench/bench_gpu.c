@@ -42,10 +42,9 @@ static bool parse(int argc, char **argv, gpu_options *o)
 int main(int argc, char **argv)
 {
     gpu_options options;
-    if (!parse(argc, argv, &options)) {
-        fputs("usage: bench_gpu [--device K] [--ms N] [--repeat N] [--groups N] [overlap | tiny]\n", stderr);
-        return 1;
-    }
+    if (!parse(argc, argv, &options))
+        return hdb_usage(argc, argv,
+                         "usage: bench_gpu [--device K] [--ms N] [--repeat N] [--groups N] [overlap | tiny]\n");
     bool good = true;
     if (!options.only || strcmp(options.only, "overlap") == 0)
         good &= gpu_overlap(&options);

@@ -111,10 +111,15 @@ void compare(hd_jobs *jobs, uint32_t count, uint32_t steps, const char *what)
 int main(int argc, char **argv)
 {
     hd_jobs *one, *many;
+    char *end = nullptr;
+    unsigned long wanted = argc > 1 ? std::strtoul(argv[1], &end, 10) : 0;
+    if (argc > 2 || (end && (end == argv[1] || *end)) || wanted > HD_MAX_WORKERS)
+        return hdb_usage(argc, argv,
+                         "usage: bench_tbb [WORKERS]\nthe job pool beside oneTBB; default: a worker a processor\n");
     hd_jobs_desc desc = {};
     desc.worker_count = 1;
     hd_result first = hd_jobs_create(&desc, &one);
-    desc.worker_count = argc > 1 ? (uint32_t)std::strtoul(argv[1], nullptr, 10) : 0;
+    desc.worker_count = static_cast<uint32_t>(wanted);
     if (first != HD_OK || hd_jobs_create(&desc, &many) != HD_OK)
         return 1;
     {

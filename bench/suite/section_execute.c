@@ -103,10 +103,9 @@ int hbs_execute(int argc, char **argv)
     int processor;
     bool ok = true;
     if (argc > 3 || (argc > 1 && !hdb_number(argv[1], 4, 100000, &passes)) ||
-        (argc > 2 && !hdb_number(argv[2], 1, UINT32_MAX, &frames))) {
-        fputs("usage: heddle-bench execute [passes [frames]]\n", stderr);
-        return 1;
-    }
+        (argc > 2 && !hdb_number(argv[2], 1, UINT32_MAX, &frames)))
+        return hdb_usage(argc, argv, "usage: heddle-bench execute [PASSES [FRAMES]]\n"
+                                     "what executing costs on a driver that does nothing; default: 1000 300\n");
     if (!hdb_pin(&processor))
         fprintf(stderr, "heddle-bench execute: not pinned to one processor\n");
     printf("%-10s %6s %6s %8s %8s | %8s %8s %8s %8s | %7s %7s\n", "ns a pass", "queues", "passes", "barriers",

@@ -73,10 +73,9 @@ int hbs_jobs(int argc, char **argv)
     }
     char *end = "";
     unsigned long workers = argc > 1 ? strtoul(argv[1], &end, 10) : 0;
-    if (argc > 2 || *end || workers > HD_MAX_WORKERS) {
-        fputs("usage: heddle-bench jobs [workers | --bars]\n", stderr);
-        return 1;
-    }
+    if (argc > 2 || *end || workers > HD_MAX_WORKERS)
+        return hdb_usage(argc, argv, "usage: heddle-bench jobs [WORKERS | --bars]\n"
+                                     "what the job pool costs and gains; default: a worker a processor\n");
     if (hd_jobs_create(&(hd_jobs_desc){.worker_count = (uint32_t)workers}, &many) != HD_OK ||
         hd_jobs_create(&(hd_jobs_desc){.worker_count = 1}, &one) != HD_OK) {
         fprintf(stderr, "heddle-bench jobs: no pool\n");

@@ -54,7 +54,15 @@ int hbs_quality(int argc, char **argv)
 {
     static const struct option longs[] = {{"update", no_argument, NULL, 'u'},     {"bars", no_argument, NULL, 'b'},
                                           {"spare", no_argument, NULL, 's'},      {"each", no_argument, NULL, 'e'},
-                                          {"seed", required_argument, NULL, 'n'}, {0}};
+                                          {"seed", required_argument, NULL, 'n'},
+                                          {"help", no_argument, NULL, 'h'},       {0}};
+    static const char usage[] =
+        "usage: heddle-bench quality [--update | --bars | --spare [--each]] [--seed N]\n"
+        "what plans cost, as CSV\n"
+        "  --update   writes the figures that are committed\n"
+        "  --bars     what the project promises, beside what is reached\n"
+        "  --spare    heaps beside a bound below; --each: of each row\n"
+        "  --seed N   of the workloads\n";
     int option, mode = 'p';
     uint64_t seed = HDB_SEED;
     char *end = "";
@@ -67,10 +75,8 @@ int hbs_quality(int argc, char **argv)
         else
             mode = option;
     }
-    if (option == '?' || optind != argc || *end) {
-        fprintf(stderr, "usage: heddle-bench quality [--update | --bars | --spare [--each]] [--seed N]\n");
-        return 1;
-    }
+    if (option == '?' || mode == 'h' || optind != argc || *end)
+        return hdb_usage(argc, argv, usage);
     hd_result result;
     switch (mode) {
     case 'u':

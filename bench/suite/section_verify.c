@@ -66,10 +66,9 @@ int hbs_verify(int argc, char **argv)
     hd_graph *graph;
 
     if (argc > 4 || (argc > 1 && !hdb_number(argv[1], 4, 100000, &passes)) ||
-        (argc > 2 && !hdb_number(argv[2], 1, UINT32_MAX, &repeat)) || (argc > 3 && only == HDB_FAMILY_COUNT)) {
-        fprintf(stderr, "usage: heddle-bench verify [PASSES [REPEAT [FAMILY]]]\n");
-        return 1;
-    }
+        (argc > 2 && !hdb_number(argv[2], 1, UINT32_MAX, &repeat)) || (argc > 3 && only == HDB_FAMILY_COUNT))
+        return hdb_usage(argc, argv, "usage: heddle-bench verify [PASSES [REPEAT [FAMILY]]]\n"
+                                     "what verifying plans costs; default: 1000 passes, 9 times, all families\n");
     hd_result result = hd_graph_create(NULL, &graph);
     if (result == HD_OK)
         printf("%-9s%7s%4s  %-9s%9s%9s%8s%7s%10s%11s\n", "family", "kept", "q", "order", "uses", "barriers", "submits",

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The exit status: 2, with the reason on stderr, where what was printed could not be written, so that half a table does
  * not pass for a whole one. */
@@ -17,6 +18,16 @@ static inline int hdb_printed(int status)
     else
         perror("standard output");
     return 2;
+}
+
+/* Of a command line that is not understood; or that asks for help, which is no mistake. The exit status. */
+static inline int hdb_usage(int argc, char **argv, const char *usage)
+{
+    const bool asked = argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    if (!asked && argc > 1)
+        fprintf(stderr, "'%s' is not understood\n", argv[argc - 1]);
+    fputs(usage, asked ? stdout : stderr);
+    return asked ? hdb_printed(0) : 1;
 }
 
 #endif

@@ -10,8 +10,7 @@
  * back to the CPU and goes to a file. heddle makes the device, the images, their memory, the barriers and the submits;
  * the pipeline and its descriptor set are the program's own. */
 
-enum { WIDTH = 480, HEIGHT = 270 };
-enum { INK = 0x5c2818, PINE = 0x4a5814, ROSE = 0x3e2cc4, GOLD = 0x48bef4 }; /* colours as 0xbbggrr */
+enum { WIDTH = 480, HEIGHT = 270, INK = 0x5c2818, PINE = 0x4a5814, ROSE = 0x3e2cc4, GOLD = 0x48bef4 }; /* 0xbbggrr */
 
 static VkDevice device;
 static VkSampler sampler;
@@ -88,8 +87,7 @@ static bool make_pipeline(void)
     VkDynamicState dynamic[] = {VK_DYNAMIC_STATE_VIEWPORT, VK_DYNAMIC_STATE_SCISSOR}; /* heddle sets both */
     VkGraphicsPipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .pNext = &rendering, .stageCount = 2,
-        .pStages = stages, .layout = layout,
-        .pVertexInputState = &(VkPipelineVertexInputStateCreateInfo){
+        .pStages = stages, .layout = layout, .pVertexInputState = &(VkPipelineVertexInputStateCreateInfo){
             VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO},
         .pInputAssemblyState = &(VkPipelineInputAssemblyStateCreateInfo){
             .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
@@ -115,6 +113,8 @@ static bool make_pipeline(void)
 int main(int argc, char **argv)
 {
     char *path = argc > 1 ? argv[1] : "hello.png";
+    if (path[0] == '-')
+        return fprintf(path[2] == 'h' ? stdout : stderr, "usage: hello [FILE.png]    not %s\n", path), path[2] != 'h';
     hd_vk *vk = NULL;
     hd_graph *g = NULL;
     hd_result r = hd_vk_create(&(hd_vk_desc){.application = "hello"}, &vk);

@@ -1,5 +1,6 @@
 /* heddle with the engine's own device memory, here from Vulkan Memory Allocator: two callbacks. */
 #include <stdio.h>
+#include <string.h>
 
 #include <heddle/vk.h>
 #include <vk_mem_alloc.h>
@@ -36,8 +37,13 @@ static hd_result frame(hd_vk *vk, hd_graph *graph)
     return hd_vk_frame(vk, graph);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) {
+        const bool help = strcmp(argv[1], "--help") == 0;
+        fprintf(help ? stdout : stderr, "usage: vma, without options%s%s\n", help ? "" : ": not ", help ? "" : argv[1]);
+        return help && fflush(stdout) == 0 ? 0 : 1;
+    }
     hd_vk *device, *vk = NULL; /* an engine has made its device itself; here heddle makes one to play that */
     hd_graph *graph = NULL;
     hd_result r = hd_vk_create(&(hd_vk_desc){.application = "vma"}, &device);

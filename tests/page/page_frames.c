@@ -396,9 +396,11 @@ int main(int argc, char **argv)
     hd_graph *g, *before;
     if (argc == 2 && strcmp(argv[1], "--serve") == 0)
         return serve();
-    if (argc != 2) {
-        fputs("usage: page_frames FOLDER\n", stderr);
-        return 2;
+    const bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
+    if (argc != 2 || argv[1][0] == '-') {
+        fprintf(help ? stdout : stderr, "usage: page_frames FOLDER | --serve\npages for tests/page/run%s%s\n",
+                help || argc < 2 ? "" : ", not ", help || argc < 2 ? "" : argv[1]);
+        return help ? 0 : 1;
     }
     hd_result result = hd_graph_create(NULL, &g);
     if (result == HD_OK)

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <webp/encode.h>
 
 /* compare_pictures A.png B.png LEAST: the structural similarity of two pictures (SSIM of libwebp, all channels), from 0
@@ -30,6 +31,12 @@ int main(int argc, char **argv)
 {
     WebPPicture a, b;
     float decibels[5]; /* of 1 - SSIM: blue, green, red, alpha, all */
+    if (argc == 2 && argv[1][0] == '-') {
+        const bool help = strcmp(argv[1], "--help") == 0;
+        fprintf(help ? stdout : stderr, "usage: compare_pictures A.png B.png LEAST%s%s\n", help ? "" : ", not ",
+                help ? "" : argv[1]);
+        return !help;
+    }
     if (argc != 4 || !read_picture(argv[1], &a) || !read_picture(argv[2], &b) ||
         !WebPPictureDistortion(&a, &b, 1, decibels)) {
         fprintf(stderr, "compare_pictures: %s and %s are no two pictures of like size\n", argc > 1 ? argv[1] : "",

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <heddle/plan_tools.h>
 
@@ -28,9 +29,13 @@ static bool write_graph(const char *folder, uint64_t seed, uint32_t pass_count, 
 
 int main(int argc, char **argv)
 {
+    const bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
     if (argc < 4) {
-        fputs("usage: random_graphs FOLDER FIRST COUNT [PASSES [nohost]]\n", stderr);
-        return 1;
+        fprintf(help ? stdout : stderr,
+                "usage: random_graphs FOLDER FIRST COUNT [PASSES [nohost]]\n"
+                "frames of the seeds from FIRST on, as .fgt%s%s\n",
+                help || argc < 2 ? "" : ", not ", help || argc < 2 ? "" : argv[1]);
+        return help ? 0 : 1;
     }
     uint64_t first = strtoull(argv[2], NULL, 0), count = strtoull(argv[3], NULL, 0);
     for (uint64_t s = first; s < first + count; s++) {
