@@ -26,6 +26,16 @@ Test(package, installed, .timeout = 120)
     run("cmake --build made >log 2>&1");
     run("made/engine >log 2>&1 && grep -q '^1 passes, ' log");
     run("test ! -e made/engine_cxx || made/engine_cxx >log 2>&1");
+    run("test ! -e made/engine_cxx20 || made/engine_cxx20 >log 2>&1");
+    /* the headers for C++, by both compilers where they are */
+    run("for cxx in g++ clang++; do command -v $cxx || continue; for standard in 11 20; do $cxx -std=c++$standard -Wall "
+        "-Wextra -Wpedantic -Werror -fsyntax-only -I there/include \"" HEDDLE_SOURCE_DIR
+        "/tests/whole/package/engine20.cpp\" $(pkg-config --cflags-only-I vulkan 2>/dev/null) || exit 1; done; done "
+        ">log 2>&1");
+    run("cd there/include/heddle && for header in *.h*; do ls '" HEDDLE_SOURCE_DIR "'/*/include/heddle/$header || exit 1;"
+        " done >../../../log 2>&1 && test $(ls | wc -l) = $(ls '" HEDDLE_SOURCE_DIR
+        "'/core/include/heddle '" HEDDLE_SOURCE_DIR "'/jobs/include/heddle '" HEDDLE_SOURCE_DIR
+        "'/graph/include/heddle '" HEDDLE_SOURCE_DIR "'/vk/include/heddle | grep -c '[.]h')");
     /* without CMake, and moved */
     run("mv there elsewhere && PKG_CONFIG_PATH=$(dirname $(find $PWD/elsewhere -name heddle.pc)) sh -c '${CC:-cc} "
         "-std=c11 -Werror \"" HEDDLE_SOURCE_DIR "/tests/whole/package/engine.c\" -o plain $(pkg-config --cflags --libs "
