@@ -258,13 +258,14 @@ static void fill_fixed(flat *f, const hbs_source *source)
     f->w.queue_family = f->queue_family;
 }
 
-/* Of one sample and slice, and used in all aspects at once: others have no word. */
-static bool has_plain_images(const hdi_decl *decl)
+/* Images of one sample and slice, used in all aspects at once, and no tokens: others have no word. */
+static bool is_plain(const hdi_decl *decl)
 {
     bool plain = true;
     for (uint32_t r = 0; r < decl->res_count; r++)
-        plain = plain && ((decl->res_flags[r] & HDI_RES_BUFFER) ||
-                          (decl->res_info[r].samples == 1 && decl->res_info[r].depth == 1));
+        plain = plain && ((decl->res_flags[r] & HDI_RES_BUFFER)
+                              ? !hdi_is_token(decl, r)
+                              : decl->res_info[r].samples == 1 && decl->res_info[r].depth == 1);
     for (uint32_t i = 0; i < decl->range_count; i++)
         plain = plain && ((decl->res_flags[decl->range_res[i]] & HDI_RES_BUFFER) || decl->range[i].aspect == 0);
     return plain;
@@ -279,7 +280,7 @@ hb_workload *hbs_flatten(const hd_graph *graph, const hbs_source *source)
     hb_workload *w = &f->w;
     *w = (hb_workload){.pass_count = decl.pass_count, .resource_count = decl.res_count, .use_count = decl.use_count,
                        .range_count = decl.range_count, .access_count = HD_ACCESS_COUNT, .queue_count = source->queues};
-    bool good = make_arrays(w) && decl.late_count == 0 && has_plain_images(&decl);
+    bool good = make_arrays(w) && decl.late_count == 0 && is_plain(&decl);
     for (uint32_t p = 0; good && p < decl.pass_count; p++) {
         FILL(uint8_t, pass_type, p) = decl.pass_type[p];
         FILL(uint8_t, pass_root, p) = (decl.pass_flags[p] & HDI_PASS_ROOT) != 0;

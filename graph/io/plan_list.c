@@ -8,6 +8,40 @@
 
 /* A plan to read, queue after queue, a line a command. O(plan). */
 
+static void say_size(const hdi_plan_words *w, const hdi_res_info *info)
+{
+    fprintf(w->f, ", %" PRIu32 "x%" PRIu32, info->width, info->height);
+    if (info->depth > 1)
+        fprintf(w->f, "x%" PRIu32, info->depth);
+    fprintf(w->f, " %s", HDI_FORMAT_TEXT(info->format));
+    if (info->mips > 1)
+        fprintf(w->f, ", %" PRIu32 " mips", info->mips);
+    if (info->layers > 1)
+        fprintf(w->f, ", %" PRIu32 " layers", info->layers);
+    if (info->samples > 1)
+        fprintf(w->f, ", %" PRIu32 " samples", info->samples);
+}
+
+static void write_resource(const hdi_plan_words *w, const hd_plan_resource *r)
+{
+    hdi_say_resource(w, r->id);
+    if (r->flags & HD_PLAN_IMAGE)
+        say_size(w, &w->decl->res_info[r->id]);
+    if (r->heap != HD_NONE)
+        fprintf(w->f, ", heap %" PRIu32 " at %" PRIu64 ", %" PRIu64 " bytes", r->heap, r->offset, r->bytes);
+    else if (r->flags & HD_PLAN_EXTERNAL)
+        fputs(", external", w->f);
+    if (r->flags & HD_PLAN_CONCURRENT)
+        fputs(", concurrent", w->f);
+    if (r->flags & HD_PLAN_PERSISTENT && r->flags & HD_PLAN_IMAGE)
+        fprintf(w->f, ", left in %s", HDI_LAYOUT_TEXT(r->final_layout));
+    if (r->tenant != HD_NONE) {
+        fputs(", takes over bytes of ", w->f);
+        hdi_say_resource(w, r->tenant);
+    }
+    fputc('\n', w->f);
+}
+
 static void write_memory(const hdi_plan_words *w)
 {
     const hd_plan_view *plan = w->plan;
@@ -15,36 +49,8 @@ static void write_memory(const hdi_plan_words *w)
         fprintf(w->f, "heap %" PRIu32 ": %" PRIu64 " bytes, memory %" PRIu32 "%s%s\n", h, plan->heaps[h].bytes,
                 plan->heaps[h].memory, plan->heaps[h].flags & HD_HEAP_HOST ? ", host" : "",
                 plan->heaps[h].flags & HD_HEAP_PERSISTENT ? ", persistent" : "");
-    for (uint32_t i = 0; i < plan->resource_count; i++) {
-        const hd_plan_resource *r = &plan->resources[i];
-        const hdi_res_info *info = &w->decl->res_info[r->id];
-        hdi_say_resource(w, r->id);
-        if (r->flags & HD_PLAN_IMAGE) {
-            fprintf(w->f, ", %" PRIu32 "x%" PRIu32, info->width, info->height);
-            if (info->depth > 1)
-                fprintf(w->f, "x%" PRIu32, info->depth);
-            fprintf(w->f, " %s", HDI_FORMAT_TEXT(info->format));
-            if (info->mips > 1)
-                fprintf(w->f, ", %" PRIu32 " mips", info->mips);
-            if (info->layers > 1)
-                fprintf(w->f, ", %" PRIu32 " layers", info->layers);
-            if (info->samples > 1)
-                fprintf(w->f, ", %" PRIu32 " samples", info->samples);
-        }
-        if (r->heap == HD_NONE)
-            fputs(", external", w->f);
-        else
-            fprintf(w->f, ", heap %" PRIu32 " at %" PRIu64 ", %" PRIu64 " bytes", r->heap, r->offset, r->bytes);
-        if (r->flags & HD_PLAN_CONCURRENT)
-            fputs(", concurrent", w->f);
-        if (r->flags & HD_PLAN_PERSISTENT && r->flags & HD_PLAN_IMAGE)
-            fprintf(w->f, ", left in %s", HDI_LAYOUT_TEXT(r->final_layout));
-        if (r->tenant != HD_NONE) {
-            fputs(", takes over bytes of ", w->f);
-            hdi_say_resource(w, r->tenant);
-        }
-        fputc('\n', w->f);
-    }
+    for (uint32_t i = 0; i < plan->resource_count; i++)
+        write_resource(w, &plan->resources[i]);
     for (uint32_t c = 0; c < plan->culled_count; c++) {
         fputs("culled ", w->f);
         hdi_say_pass(w, plan->culled[c]);

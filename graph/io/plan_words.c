@@ -23,13 +23,15 @@ void hdi_say_pass(const hdi_plan_words *w, uint32_t pass)
 
 void hdi_say_resource(const hdi_plan_words *w, uint32_t res)
 {
-    const uint32_t flags = res < w->decl->res_count ? w->decl->res_flags[res] : 0;
+    const bool known = res < w->decl->res_count;
+    const uint32_t flags = known ? w->decl->res_flags[res] : 0;
     fprintf(w->f, "%s %" PRIu32,
-            flags & HDI_RES_HISTORY  ? "history"
-            : flags & HDI_RES_BUFFER ? "buffer"
-                                     : "image",
+            known && hdi_is_token(w->decl, res) ? "token"
+            : flags & HDI_RES_HISTORY           ? "history"
+            : flags & HDI_RES_BUFFER            ? "buffer"
+                                                : "image",
             res);
-    if (res < w->decl->res_count && w->decl->res_info[res].name)
+    if (known && w->decl->res_info[res].name)
         say_name(w->decl->res_info[res].name, w->f);
 }
 

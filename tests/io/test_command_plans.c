@@ -271,3 +271,13 @@ Test(command_plans, frames_of_a_device, .timeout = 120)
         cr_expect_eq(system("grep -q \"^    pass [0-9]* '\" out"), 0);
     }
 }
+
+/* A token has no memory. */
+Test(command_plans, tokens_are_called_so)
+{
+    hdt_put("in.fgt", "graph g\nbuffer 0 0 name=done\npass 0 host root\nuse 0 0 host_write\n"
+                      "pass 1 host root\nuse 1 0 host_read\n");
+    cr_assert_eq(hdt_heddle("compile in.fgt --list --plan p.json --verify"), 0, "%s", hdt_contents("err"));
+    cr_expect_not_null(strstr(hdt_contents("out"), "token 0 'done'\n"), "%s", hdt_contents("out"));
+    cr_assert_eq(hdt_heddle("verify in.fgt p.json"), 0, "%s", hdt_contents("err"));
+}
