@@ -152,9 +152,18 @@ static void write_name(const char *name, FILE *stream)
     fputc('\n', stream);
 }
 
+/* Words are found by these numbers. */
+static bool can_write(const hd_compile_desc *desc)
+{
+    bool good = (uint32_t)desc->order <= HD_ORDER_DECLARED && (!desc->queues || desc->queue_count < HD_MAX_QUEUES);
+    for (uint32_t q = 0; good && desc->queues && q < desc->queue_count; q++)
+        good = (uint32_t)desc->queues[q].kind <= HD_QUEUE_TRANSFER;
+    return good;
+}
+
 hd_result hd_graph_write_fgt_with(const hd_graph *graph, const hd_compile_desc *desc, FILE *stream)
 {
-    if (!graph || hdi_graph_is_list(graph) || !stream)
+    if (!graph || hdi_graph_is_list(graph) || !stream || (desc && !can_write(desc)))
         return HD_INVALID_ARGUMENT;
     hdi_decl decl = hdi_graph_decl(graph);
     write_name(hd_graph_name(graph), stream);

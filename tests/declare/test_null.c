@@ -150,6 +150,9 @@ static void call_files(world *w)
     REFUSES(hd_plan_write_json, NULL, plan, stderr);
     REFUSES(hd_plan_write_json, g, NULL, stderr);
     REFUSES(hd_plan_write_json, g, plan, NULL);
+    REFUSES(hd_plan_write_list, NULL, plan, stderr);
+    REFUSES(hd_plan_write_list, g, NULL, stderr);
+    REFUSES(hd_plan_write_list, g, plan, NULL);
     REFUSES(hd_plan_write_dot, NULL, plan, stderr);
     REFUSES(hd_plan_write_dot, g, NULL, stderr);
     REFUSES(hd_plan_write_dot, g, plan, NULL);

@@ -330,6 +330,18 @@ Test(fgt, every_word_reads_back)
     hd_graph_destroy(graph);
 }
 
+Test(fgt, a_description_that_no_compile_takes_is_refused)
+{
+    const hd_queue_desc host = {HD_QUEUE_HOST, 0};
+    const hd_compile_desc bad[] = {{.order = (hd_order)3}, {.queues = &host, .queue_count = 1},
+                                   {.queues = &host, .queue_count = HD_MAX_QUEUES}};
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        cr_expect_eq(hd_graph_write_fgt_with(graph, &bad[i], stderr), HD_INVALID_ARGUMENT, "%zu", i);
+    hd_graph_destroy(graph);
+}
+
 Test(fgt, a_full_device_is_an_io_error)
 {
     hd_graph *graph;
