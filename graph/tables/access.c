@@ -1,5 +1,6 @@
 #include "tables.h"
 #include "vk_numbers.h"
+#include "vk_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -167,11 +168,11 @@ static uint64_t stages_that_do(uint64_t access)
     }
 }
 
-/* what: with the bits, unless they are 0, behind it. */
-static hd_result refuse(hd_result result, char *fault, const char *what, uint64_t bits)
+/* what: with the words, unless they are null, behind it. */
+static hd_result refuse(hd_result result, char *fault, const char *what, const char *words)
 {
     if (fault)
-        snprintf(fault, HDI_FAULT_BYTES, bits ? "custom%s 0x%" PRIx64 : "custom%s", what, bits);
+        snprintf(fault, HDI_FAULT_BYTES, "custom%s%s%s", what, words ? " " : "", words ? words : "");
     return result;
 }
 
@@ -179,23 +180,25 @@ hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, b
 {
     static const uint64_t of_type[] = {STAGES_OF_GFX, STAGES_OF_COMPUTE, STAGES_OF_TRANSFER, HDI_STAGE_HOST};
     if (!custom)
-        return refuse(HD_BAD_ACCESS, fault, " is null", 0);
+        return refuse(HD_BAD_ACCESS, fault, " is null", NULL);
     if (!is_buffer && custom->layout == HDI_LAYOUT_UNDEFINED)
-        return refuse(HD_BAD_ACCESS, fault, "->layout is UNDEFINED, and the resource an image", 0);
+        return refuse(HD_BAD_ACCESS, fault, "->layout is UNDEFINED, and the resource an image", NULL);
     if (!is_buffer && custom->layout == HDI_LAYOUT_PREINITIALIZED)
-        return refuse(HD_BAD_ACCESS, fault, "->layout is PREINITIALIZED, in which images only begin", 0);
+        return refuse(HD_BAD_ACCESS, fault, "->layout is PREINITIALIZED, in which images only begin", NULL);
     if (!custom->reads && !custom->writes)
-        return refuse(HD_BAD_ACCESS, fault, "->reads and ->writes are both false", 0);
+        return refuse(HD_BAD_ACCESS, fault, "->reads and ->writes are both false", NULL);
     if (custom->stages & STAGES_TOP_BOTTOM)
-        return refuse(HD_BAD_ACCESS, fault, "->stages has TOP or BOTTOM_OF_PIPE", 0);
+        return refuse(HD_BAD_ACCESS, fault, "->stages has TOP or BOTTOM_OF_PIPE", NULL);
     if (custom->stages == 0 && (custom->writes || custom->access)) /* nothing could be ordered behind it */
-        return refuse(HD_BAD_ACCESS, fault, "->stages is 0, and there is a write or an access", 0);
+        return refuse(HD_BAD_ACCESS, fault, "->stages is 0, and there is a write or an access", NULL);
     for (uint64_t left = custom->access; left; left &= left - 1) {
         if (!(stages_that_do(left & -left) & custom->stages))
-            return refuse(HD_BAD_ACCESS, fault, "->access: none of its stages can do", left & -left);
+            return refuse(HD_BAD_ACCESS, fault, "->access: none of its stages can do",
+                          HDI_ACCESS_TEXT(left & -left));
     }
     uint64_t lacking = custom->stages & ~of_type[pass_type];
-    return lacking ? refuse(HD_BAD_PASS_TYPE, fault, "->stages: no queue for such a pass has", lacking) : HD_OK;
+    return lacking ? refuse(HD_BAD_PASS_TYPE, fault, "->stages: no queue for such a pass has", HDI_STAGE_TEXT(lacking))
+                   : HD_OK;
 }
 
 /* ---- kinds ---- */

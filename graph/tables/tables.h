@@ -103,7 +103,7 @@ static inline uint32_t hdi_access_of(uint32_t row)
 }
 /* HD_OK, HD_BAD_ACCESS: it is null or no stage of it does such an access, or HD_BAD_PASS_TYPE: no queue for such passes
  * has its stages. fault: null, or room for HDI_FAULT_BYTES that get which part of it is wrong. */
-#define HDI_FAULT_BYTES 96
+#define HDI_FAULT_BYTES 160
 hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, bool is_buffer, char *fault);
 /* What most phases ask of a use, so that they need not go by way of its access and its resource. */
 enum {

@@ -239,6 +239,23 @@ Test(access, custom_stages_are_those_of_the_pass)
     cr_expect_eq(check(UINT64_C(1) << 63, any, false, HD_PASS_GFX), HD_BAD_PASS_TYPE);
 }
 
+Test(access, faults_of_custom_accesses_name_bits)
+{
+    char fault[HDI_FAULT_BYTES];
+    const hd_custom_access stages = {.stages = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+                                     .access = VK_ACCESS_2_SHADER_READ_BIT,
+                                     .layout = 1,
+                                     .reads = true};
+    const hd_custom_access none = {.stages = VK_PIPELINE_STAGE_2_COPY_BIT,
+                                   .access = VK_ACCESS_2_INDEX_READ_BIT,
+                                   .layout = 1,
+                                   .reads = true};
+    cr_expect_eq(hdi_access_check(&stages, HD_PASS_COMPUTE, false, fault), HD_BAD_PASS_TYPE);
+    cr_expect_str_eq(fault, "custom->stages: no queue for such a pass has FRAGMENT_SHADER");
+    cr_expect_eq(hdi_access_check(&none, HD_PASS_GFX, false, fault), HD_BAD_ACCESS);
+    cr_expect_str_eq(fault, "custom->access: none of its stages can do INDEX_READ");
+}
+
 Test(access, custom_accesses_are_those_of_their_stages)
 {
     static const struct {

@@ -49,12 +49,13 @@ static void make_repair(const hd_finding *finding, void *user)
 
 static void look_at(const hd_graph *graph, hd_plan *plan)
 {
-    static const hdt_plan_writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
+    static const hdt_plan_writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html,
+                                               hd_plan_write_list};
     hd_result result = hd_plan_verify(graph, plan, &(hd_verify_desc){.finding = make_repair, .user = plan});
     HDT_FUZZ_CHECK(result == HD_OK || result == HD_PLAN_INVALID, "the verifier gave %s", hd_result_name(result));
     hd_plan_stats stats;
     hd_plan_stats_get(graph, plan, 0, &stats);
-    for (int w = 0; w < 3; w++) {
+    for (int w = 0; w < 4; w++) {
         size_t bytes, again_bytes;
         char *text = hdt_write_text(writers[w], graph, plan, &bytes), error[600] = "";
         if (w == 0) {

@@ -99,6 +99,7 @@ static void check_plan(const hd_graph *graph, const hd_plan *plan, hd_size_fn si
     if (pick & 6)
         return;
     free(hdt_write_text(hd_plan_write_dot, graph, plan, &bytes));
+    free(hdt_write_text(hd_plan_write_list, graph, plan, &bytes));
     free(hdt_write_text(hd_plan_write_html, graph, plan, &bytes));
 }
 

@@ -1,5 +1,6 @@
 #include "vk_device.h"
 #include "vk_join.h"
+#include "vk_words.h"
 
 #include "alloc.h"
 
@@ -24,9 +25,9 @@ static void check_layout(const hdi_vk_frame *frame, uint32_t res, hdi_vk_import 
     before->warned = true;
     hdi_log(
         &frame->vk->log, HD_LOG_WARNING,
-        "resource %u '%s' is imported in layout %u, an earlier frame left it in layout %u: right only if the engine "
+        "resource %u '%s' is imported in layout %s, an earlier frame left it in layout %s: right only if the engine "
         "changed it in between",
-        res, name_of(frame, res), layout, before->layout);
+        res, name_of(frame, res), HDI_LAYOUT_TEXT(layout), HDI_LAYOUT_TEXT(before->layout));
 }
 
 hd_result hdi_vk_check_import(const hdi_vk_frame *frame, uint32_t res, hdi_vk_import *before)
