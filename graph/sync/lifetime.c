@@ -20,39 +20,18 @@ typedef struct work {
     hdi_lifetimes *out;
 } work;
 
-typedef struct group_work {
-    const hdi_hazards *hazards;
-    uint32_t *end;
-    uint32_t count;
-} group_work;
-
-/* Each place after which the group changes is the last of its group, and stands for those without slots behind it. */
-static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const group_work *w = user;
-    const uint32_t *slot_group = w->hazards->slot_group, *slots = w->hazards->queue_slot;
-    uint32_t places = w->hazards->queue_begin[1], *ends = w->end;
-    (void)part;
-    for (uint32_t pos = begin, group = begin < end ? slot_group[slots[begin]] : 0; pos < end; pos++) {
-        uint32_t behind = pos + 1 < places ? slot_group[slots[pos + 1]] : w->count;
-        for (; group < behind; group++)
-            ends[group] = pos;
-    }
-}
-
-/* Last place of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
+/* Last place of each group on the GPU queue: what comes after it is behind the group's barrier. A group without slots
+ * ends where the one before it does; there is one more at the end. Places stand in the order of their groups. */
 static uint32_t *find_group_ends(const hdi_hazards *hazards, const hdi_crew *crew, hdi_arena *arena)
 {
-    uint32_t slots = hazards->slot_count, places = hazards->queue_begin[1];
-    /* They stand in order. */
-    group_work w = {.hazards = hazards, .count = slots ? hazards->slot_group[slots - 1] + 2 : 1};
-    w.end = HDI_EARLY_ARRAY(crew, arena, uint32_t, w.count);
-    if (!w.end)
-        return NULL;
-    for (uint32_t g = 0, behind = places ? hazards->slot_group[hazards->queue_slot[0]] : w.count; g < behind; g++)
-        w.end[g] = 0;
-    hdi_crew_ranges(crew, places, GRAIN, end_groups, &w);
-    return w.end;
+    const uint32_t *slot_group = hazards->slot_group, *slots = hazards->queue_slot;
+    uint32_t count = hazards->slot_count ? slot_group[hazards->slot_count - 1] + 2 : 1, group = 0,
+             places = hazards->queue_begin[1], *end = HDI_EARLY_ARRAY(crew, arena, uint32_t, count);
+    for (uint32_t pos = 0; end && pos <= places; pos++) {
+        for (uint32_t behind = pos < places ? slot_group[slots[pos]] : count; group < behind; group++)
+            end[group] = pos ? pos - 1 : 0;
+    }
+    return end;
 }
 
 /* From and to which slot a resource is used, and up to which one no other resource may take over its bytes. */
