@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "bitset.h"
-#include "schedule.h"
+#include "schedule_work.h"
 #include "sort.h"
 
 /* Groups: the order for one GPU queue. Passes are taken in groups that need no barrier inside; a pass joins a group

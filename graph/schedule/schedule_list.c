@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "schedule.h"
+#include "schedule_work.h"
 
 /* List: order and queue of each pass for several GPU queues, by list scheduling (Graham) over a simulated time: of the
  * ready passes in a window of ranks, the pass and the queue with the earliest start; ties go to the longest path to the

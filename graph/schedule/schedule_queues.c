@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "schedule.h"
+#include "schedule_work.h"
 
 /* Several GPU queues: what the list scheduler needs, prepared once for a region, and the rules that it runs by (see
  * schedule.c for the orders). O(uses + edges). */

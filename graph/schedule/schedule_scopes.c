@@ -1,4 +1,4 @@
-#include "schedule.h"
+#include "schedule_work.h"
 
 #include <string.h>
 

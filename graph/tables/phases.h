@@ -1,5 +1,4 @@
-/* One struct a phase, written by that phase only, and one prototype a phase. Every array lives in the compile's arena.
- */
+/* One struct a phase, written by that phase only. Every array lies in the arena of the compile. */
 #ifndef HDI_PHASES_H
 #define HDI_PHASES_H
 
