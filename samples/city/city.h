@@ -85,12 +85,11 @@ struct culled {
 struct frame {
     struct city *city;
     struct scene_view view;
-    struct frame_data data;
     uint32_t width, height, parts;
     /* The sample's own, imported. */
     hd_resource vertices, indices, statics, chunks, map, decals, identity, knot_indices;
     /* Uploads. */
-    hd_resource staging, constants, lights, movers, page_staging, page, knot_staging, knot, sheet_staging, sheet;
+    hd_resource staging, constants, lights, movers, page, knot, sheet;
     /* Tables and what the compute queue makes. */
     hd_resource sky, sky_light, ripples, drops, drops_before, masks, volume, volume_before, fog;
     hd_resource occlusion_noisy, occlusion_across, occlusion;
@@ -120,6 +119,17 @@ struct pass_times {
     uint32_t count;
 };
 
+/* What the CPU makes of a frame before the frame is declared. */
+struct prepared {
+    bool made;
+    struct scene_view view; /* for this one */
+    struct {                /* uploaded up to the last mover */
+        uint32_t page[PAGE_WIDTH * PAGE_HEIGHT];
+        struct mesh_vertex knot[KNOT_VERTICES];
+        struct frame_data frame;
+    } data;
+};
+
 struct city {
     struct city_options options;
     struct kit kit;
@@ -127,6 +137,7 @@ struct city {
     struct kit_program programs[PROGRAM_COUNT];
     struct kit_resource vertices, indices, statics, chunks, map, decals, identity, knot_indices;
     uint32_t shadow_size, lamp_size, drop_count;
+    struct prepared prepared;
     struct frame frames[KIT_SLOTS];
     const struct pass_times *costs; /* measured, in place of those that frame_*.c say; may be null */
     float exposure[4];              /* of the newest frame that came back */
@@ -134,28 +145,28 @@ struct city {
 
 /* programs.c */
 bool city_programs(struct city *city);
-/* frame.c: declares the frame that kit has begun; returns its picture. */
+/* prepare.c: does nothing where that view is prepared already. */
+void city_prepare(struct city *city, const struct scene_view *view);
+uint64_t prepared_bytes(const struct city *city);
+/* frame.c: prepares the frame that kit begins next, in parallel; so that to declare it is all that is left then. */
+void city_ahead(struct city *city);
+/* Declares the frame that kit has begun; returns its picture. */
 hd_resource city_frame(struct city *city);
 /* gains.c: the table of gains; the exit status. */
 int city_gains(struct city *city, const struct kit_options *options);
 /* main.c */
 bool city_open(struct city *city, const struct kit_options *options);
 int city_close(struct city *city);
-/* page.c: what the screens of the city show at that time. */
-void page_draw(uint32_t *texels, float seconds);
+/* page.c: some rows of what the screens of the city show at that time; letters, over any texels. */
+void page_draw(uint32_t *texels, uint32_t first_row, uint32_t rows, float seconds);
 void text_draw(uint32_t *texels, uint32_t width, uint32_t height, int x, int y, int scale, const char *text,
                uint32_t color);
 /* timeline.c: the queues of the newest finished frame as bars. */
 void timeline_draw(const struct city *city, uint32_t *texels);
 
 /* Record callbacks. user is the struct frame, for passes that come several times their struct step. */
-void write_frame_data(hd_recorder *recorder, void *user);
-void upload_frame_data(hd_recorder *recorder, void *user);
-void upload_page(hd_recorder *recorder, void *user);
-void upload_knot(hd_recorder *recorder, void *user);
-void write_sheet(hd_recorder *recorder, void *user);
-void upload_sheet(hd_recorder *recorder, void *user);
 
+void unpack(hd_recorder *recorder, void *user);
 void cull_early(hd_recorder *recorder, void *user);
 void draw_early(hd_recorder *recorder, void *user);
 void draw_on_workers(hd_recorder *recorder, void *user);

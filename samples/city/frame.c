@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* The frame, as heddle is told of it. Resources are declared here, by one thread; passes in frame_geometry.c and
- * frame_light.c, in six lists that workers fill side by side. Lists join in the order of their numbers, so the frame is
- * the same with any number of workers. heddle finds out what depends on what, which queue runs what, where barriers
+ * frame_light.c, in five lists that workers fill side by side. Lists join in the order of their numbers, so the frame
+ * is the same with any number of workers. heddle finds out what depends on what, which queue runs what, where barriers
  * stand and which images share memory. Nothing here touches Vulkan; the callbacks in passes_*.c record the commands. */
 
 void add_pass(hd_graph *list, const struct frame *f, const hd_pass_desc *desc)
@@ -72,12 +72,10 @@ static void declare_buffers(struct frame *f)
     if (city->options.cpu_draws)
         f->identity = hd_graph_import(g, &city->identity.import);
 
-    f->staging = kit_buffer(kit, "frame data", sizeof(struct frame_data));
+    f->staging = kit_buffer(kit, "frame data", prepared_bytes(city));
     f->constants = kit_buffer(kit, "constants", sizeof(struct constants));
-    f->lights = kit_buffer(kit, "lights", sizeof f->data.lights);
-    f->movers = kit_buffer(kit, "movers", sizeof f->data.movers);
-    f->page_staging = kit_buffer(kit, "page", PAGE_WIDTH * PAGE_HEIGHT * 4);
-    f->knot_staging = kit_buffer(kit, "page of mesh", KNOT_VERTICES * sizeof(struct mesh_vertex));
+    f->lights = kit_buffer(kit, "lights", sizeof city->prepared.data.frame.lights);
+    f->movers = kit_buffer(kit, "movers", city->scene.mover_first[MESH_COUNT] * sizeof(struct instance));
     f->knot = kit_buffer(kit, "knot", KNOT_VERTICES * sizeof(struct mesh_vertex));
     f->masks = kit_buffer(kit, "light masks", 16 * 9 * 24 * 32 * sizeof(uint32_t));
     f->drops = kit_buffer(kit, "drops", (uint64_t)city->drop_count * sizeof(vec4s));
@@ -93,8 +91,6 @@ static void declare_buffers(struct frame *f)
         f->cascade[i] = culled(f, lists[i], draws[i]);
     f->seen = kit_buffer(kit, "seen", (uint64_t)city->scene.instance_count * sizeof(uint32_t));
     f->seen_before = hd_graph_history(g, f->seen);
-    if (city->options.overlay)
-        f->sheet_staging = kit_buffer(kit, "sheet", sizeof f->sheet_pixels);
 }
 
 static void declare_images(struct frame *f)
@@ -191,8 +187,7 @@ static void measure(struct frame *f)
     f->parts = hd_jobs_worker_count(kit->jobs);
 }
 
-static const declare_fn parts[] = {declare_uploads, declare_geometry, declare_shadows,
-                                   declare_async,   declare_light,    declare_picture};
+static const declare_fn parts[] = {declare_geometry, declare_shadows, declare_async, declare_light, declare_picture};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
 static void declare_part(uint32_t begin, uint32_t end, uint32_t worker, void *user)
@@ -257,16 +252,26 @@ static void hold_all(struct frame *f)
             .name = "hold all", .type = HD_PASS_COMPUTE, .root = true, .cost_us = 1, .uses = uses, .use_count = count});
 }
 
+void city_ahead(struct city *city)
+{
+    struct frame *f = &city->frames[city->kit.number % KIT_SLOTS];
+    f->city = city;
+    measure(f);
+    city_prepare(city, &f->view);
+}
+
 hd_resource city_frame(struct city *city)
 {
     struct kit *kit = &city->kit;
     struct frame *f = &city->frames[kit->slot];
     f->city = city;
     measure(f);
+    city_prepare(city, &f->view);
     declare_buffers(f);
     declare_images(f);
     if (city->options.overlay)
         timeline_draw(city, f->sheet_pixels);
+    declare_uploads(kit->graph, f);
     hd_jobs_parallel_for(kit->jobs, PARTS, 1, declare_part, f);
     hd_graph_join(kit->graph);
     if (city->options.unaliased)

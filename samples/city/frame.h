@@ -1,4 +1,5 @@
-/* The parts of the frame's declaration. Each fills one list, on whatever thread; the lists join in this order. */
+/* The parts of the frame's declaration. Uploads come first; each of the others fills one list, on whatever thread, and
+ * the lists join in this order. */
 #ifndef CITY_FRAME_H
 #define CITY_FRAME_H
 

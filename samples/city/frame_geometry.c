@@ -4,41 +4,21 @@
 
 /* One line a thought reads better here than one line a field. */
 /* clang-format off */
-/* The CPU writes what changes into staging buffers, the transfer queue brings it over. */
+/* hd_vk_upload copies at once: what was prepared may change when the frame is declared. A pass then puts each part
+ * where it belongs: frame data, a page of texture, a page of mesh. */
 void declare_uploads(hd_graph *g, struct frame *f)
 {
+    hd_vk *vk = f->city->kit.vk;
+    hd_vk_upload(vk, g, f->staging, NULL, &f->city->prepared.data, prepared_bytes(f->city),
+        &(hd_vk_as){.name = "upload", .pin = HD_PIN_TRANSFER, .cost_us = 15});
     add_pass(g, f, &(hd_pass_desc){
-        .name = "frame data", .type = HD_PASS_HOST, .record = write_frame_data, .user = f,
-        .uses = HD_USES({f->staging, HD_HOST_WRITE}, {f->page_staging, HD_HOST_WRITE},
-                        {f->knot_staging, HD_HOST_WRITE}),
-    });
-    add_pass(g, f, &(hd_pass_desc){
-        .name = "page of texture", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 10,
-        .record = upload_page, .user = f,
-        .uses = HD_USES({f->page_staging, HD_TRANSFER_SRC}, {f->page, HD_TRANSFER_DST}),
-    });
-    add_pass(g, f, &(hd_pass_desc){
-        .name = "page of mesh", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 7,
-        .record = upload_knot, .user = f,
-        .uses = HD_USES({f->knot_staging, HD_TRANSFER_SRC}, {f->knot, HD_TRANSFER_DST}),
-    });
-    add_pass(g, f, &(hd_pass_desc){
-        .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 18,
-        .record = upload_frame_data, .user = f,
+        .name = "unpack", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 20, .record = unpack, .user = f,
         .uses = HD_USES({f->staging, HD_TRANSFER_SRC}, {f->constants, HD_TRANSFER_DST}, {f->lights, HD_TRANSFER_DST},
-                        {f->movers, HD_TRANSFER_DST}),
+                        {f->movers, HD_TRANSFER_DST}, {f->page, HD_TRANSFER_DST}, {f->knot, HD_TRANSFER_DST}),
     });
-    if (!f->city->options.overlay)
-        return;
-    add_pass(g, f, &(hd_pass_desc){
-        .name = "draw timeline", .type = HD_PASS_HOST, .record = write_sheet, .user = f,
-        .uses = HD_USES({f->sheet_staging, HD_HOST_WRITE}),
-    });
-    add_pass(g, f, &(hd_pass_desc){
-        .name = "timeline", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 10,
-        .record = upload_sheet, .user = f,
-        .uses = HD_USES({f->sheet_staging, HD_TRANSFER_SRC}, {f->sheet, HD_TRANSFER_DST}),
-    });
+    if (f->city->options.overlay)
+        hd_vk_upload(vk, g, f->sheet, NULL, f->sheet_pixels, sizeof f->sheet_pixels,
+            &(hd_vk_as){.name = "timeline", .pin = HD_PIN_TRANSFER, .cost_us = 10});
 }
 
 #define CULLS(f, culled)                                                                                               \

@@ -78,7 +78,7 @@ static bool run_frames(struct city *city, struct samples *s)
 {
     struct kit *kit = &city->kit;
     double before = kit_now_us();
-    while (kit_begin(kit)) {
+    for (city_ahead(city); kit_begin(kit); city_ahead(city)) {
         uint32_t number = kit->number;
         bool last = number + 1 == kit->options.frames;
         hd_resource picture = city_frame(city);

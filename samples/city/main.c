@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     }
     bool holds = true;
     if (city_open(city, &options)) {
-        while (kit_begin(&city->kit))
+        for (city_ahead(city); kit_begin(&city->kit); city_ahead(city))
             kit_end(&city->kit, city_frame(city));
         holds = kit_finish(&city->kit);
         if (city->kit.result == HD_OK && !options.bench)

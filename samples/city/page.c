@@ -65,17 +65,18 @@ static uint32_t poster(float x, float y, float seconds)
     return a * b > 0.1f ? rgb(0.95f, 0.35f + 0.3f * b, 0.20f) : rgb(0.08f, 0.35f + 0.25f * a, 0.60f + 0.2f * b);
 }
 
-void page_draw(uint32_t *texels, float seconds)
+void page_draw(uint32_t *texels, uint32_t first_row, uint32_t rows, float seconds)
 {
     const int half = PAGE_WIDTH / 2;
-    for (int y = 0; y < PAGE_HEIGHT; y++) {
+    uint32_t *part = texels + first_row * PAGE_WIDTH, white = rgb(1.0f, 0.96f, 0.88f);
+    for (uint32_t y = 0; y < rows; y++) {
         for (int x = 0; x < PAGE_WIDTH; x++) {
-            float u = (float)(x % half) / (float)half, v = (float)y / (float)PAGE_HEIGHT;
-            texels[y * PAGE_WIDTH + x] = x < half ? dusk(u, v, seconds) : poster(u, v, seconds);
+            float u = (float)(x % half) / (float)half, v = (float)(first_row + y) / (float)PAGE_HEIGHT;
+            part[(int)y * PAGE_WIDTH + x] = x < half ? dusk(u, v, seconds) : poster(u, v, seconds);
         }
     }
-    uint32_t white = rgb(1.0f, 0.96f, 0.88f);
-    text_draw(texels, PAGE_WIDTH, PAGE_HEIGHT, 16, 10, 4, "HEDDLE", white);
-    text_draw(texels, PAGE_WIDTH, PAGE_HEIGHT, half + 22, 14, 3, "AFTER", white);
-    text_draw(texels, PAGE_WIDTH, PAGE_HEIGHT, half + 22, 34, 3, "RAIN", white);
+    int up = -(int)first_row;
+    text_draw(part, PAGE_WIDTH, rows, 16, 10 + up, 4, "HEDDLE", white);
+    text_draw(part, PAGE_WIDTH, rows, half + 22, 14 + up, 3, "AFTER", white);
+    text_draw(part, PAGE_WIDTH, rows, half + 22, 34 + up, 3, "RAIN", white);
 }

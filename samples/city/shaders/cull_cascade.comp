@@ -17,7 +17,10 @@ void main()
     for (uint k = 0u; k < count; k++) {
         Instance i = instance_at(first + k);
         float radius = radius_of(i);
-        if (radius * wide > 0.008 && casts(i) && ball_seen(m, i.place.xyz, radius, false))
+        // The sun stands low: a shadow is as long as its caster's top is high over the sun's slope, and no longer.
+        float off = dot(i.place.xz - frame.eye.xz, normalize(frame.sun.xz)), top = i.place.y + radius;
+        float reach = max(top, 0.0) * length(frame.sun.xz) / frame.sun.y + frame.cascade_end[cascade] * 1.5 + radius;
+        if (off < reach && radius * wide > 0.008 && casts(i) && ball_seen(m, i.place.xyz, radius, false))
             stays |= 1u << k;
     }
     pack(stays);
