@@ -26,17 +26,20 @@ static struct tile *most_wanted(struct tiles *tiles)
     return best;
 }
 
-/* Any thread hands data over at any time. heddle's staging memory is full now and then: frames make room. */
+/* Any thread hands data over at any time. heddle's staging memory is full now and then: frames make room. Without the
+ * lock: frames do not wait while data is copied. */
 static hd_vk_token hand_over(struct tiles *tiles, const hd_import_desc *target, const void *data, uint64_t bytes)
 {
     const hd_vk_upload_desc desc = {.target = *target, .data = data, .bytes = bytes};
     hd_vk_token token = {0};
-    while (hd_vk_upload_async(tiles->kit->vk, &desc, &token) == HD_BUSY && !tiles->stop) {
+    bool stop = false;
+    while (!stop && hd_vk_upload_async(tiles->kit->vk, &desc, &token) == HD_BUSY) {
+        pthread_mutex_lock(&tiles->lock);
+        stop = tiles->stop;
         tiles->staging_full = true;
         pthread_cond_broadcast(&tiles->handed);
         pthread_mutex_unlock(&tiles->lock);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        pthread_mutex_lock(&tiles->lock);
     }
     return token;
 }
@@ -56,9 +59,11 @@ static void *loader_main(void *user)
         tile->state = TILE_MADE;
         pthread_mutex_unlock(&tiles->lock);
         land_make(&tile->place, tiles->sun.raw, data);
+        hd_vk_token heights = hand_over(tiles, &tile->heights, data->heights, sizeof data->heights),
+                    texels = hand_over(tiles, &tile->texels, data->texels, sizeof data->texels);
         pthread_mutex_lock(&tiles->lock);
-        tile->heights_token = hand_over(tiles, &tile->heights, data->heights, sizeof data->heights);
-        tile->texels_token = hand_over(tiles, &tile->texels, data->texels, sizeof data->texels);
+        tile->heights_token = heights;
+        tile->texels_token = texels;
         tile->state = TILE_HANDED;
         tiles->waiting--;
         pthread_cond_broadcast(&tiles->handed);
@@ -160,7 +165,8 @@ bool tiles_open(struct tiles *tiles, struct kit *kit, uint64_t budget, vec3s sun
     pthread_cond_init(&tiles->handed, NULL);
     if (!fill_budget(tiles, budget))
         return false;
-    while (tiles->loaders < LOADERS) {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN); /* one is for frames */
+    while (tiles->loaders < MAX_LOADERS && (tiles->loaders == 0 || tiles->loaders + 1 < processors)) {
         if (pthread_create(&tiles->loader[tiles->loaders], NULL, loader_main, tiles) != 0)
             return kit_check(kit, HD_OUT_OF_MEMORY);
         tiles->loaders++;

@@ -28,7 +28,7 @@ struct tile {
     hd_import_desc heights, texels;
 };
 
-enum { MAX_TILES = 1024, MAX_DRAWN = 512, LOADERS = 2 };
+enum { MAX_TILES = 1024, MAX_DRAWN = 512, MAX_LOADERS = 4 };
 
 struct drawn { /* by one frame */
     struct place place;
@@ -43,7 +43,7 @@ struct tiles {
     uint32_t count;               /* as many as the budget allows */
     VkDeviceMemory memory;
     uint64_t memory_bytes;
-    pthread_t loader[LOADERS];
+    pthread_t loader[MAX_LOADERS];
     uint32_t loaders;
     pthread_mutex_t lock;
     pthread_cond_t wanted, handed;
