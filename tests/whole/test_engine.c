@@ -13,6 +13,7 @@
 /* The frame of an engine (samples/engine: two views, histories, samples that are resolved, streaming, readback) as its
  * report holds it: through .fgt, the compiler, the verifier, the plan's file, chains and page, and back unchanged. */
 
+#define HEDDLE HEDDLE_BINARY_DIR "/samples/heddle/heddle "
 #define ENGINE HEDDLE_BINARY_DIR "/samples/engine/engine --side 12 --size 96x64 --steady --out out "
 
 static int run(const char *command)
@@ -118,6 +119,15 @@ Test(engine, frame_comes_back_unchanged, .init = hdt_enter_folder, .fini = hdt_l
     hd_chains_free(chains, NULL);
     hd_plan_free(plan, NULL);
     hd_graph_destroy(graph);
+}
+
+Test(engine, tools_take_the_report, .init = hdt_enter_folder, .fini = hdt_leave_folder, .timeout = 120)
+{
+    make_report();
+    cr_expect_eq(run(HEDDLE "verify report/frame.fgt report/plan.json >/dev/null"), 0);
+    cr_expect_eq(run(HEDDLE "explain report/frame.fgt waves shadow | grep -q VERTEX"), 0);
+    cr_expect_eq(run(HEDDLE "compile report/frame.fgt --verify --plan again.json --html page.html >/dev/null"), 0);
+    cr_expect_eq(run("cmp -s again.json report/plan.json"), 0);
 }
 
 /* Starts the engine with what it prints on *out. */
