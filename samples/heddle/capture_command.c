@@ -9,6 +9,7 @@
 enum { PRESENT_SRC = 1000001002 };
 
 typedef struct options {
+    const char *frames;
     const char *graph, *needs, *reduce, *file, *out;
     bool dead;
 } options;
@@ -185,17 +186,32 @@ static int run_options(capture *c, const options *o)
     return EXIT_DONE;
 }
 
+/* capture [--frames N] [OUT] -- PROGRAM ARGUMENTS */
+static int run_program(int argc, char **argv, int at, const options *o)
+{
+    char *end = NULL;
+    const char *path = optind < at ? argv[optind] : "capture.json";
+    if (o->frames && (strtoul(o->frames, &end, 10) == 0 || *end))
+        return complain_value(o->frames, "frames");
+    if (at + 1 == argc || at - optind > 1 || o->graph || o->needs || o->dead || o->reduce)
+        return complain(EXIT_COMMAND_LINE,
+                        "capture takes [--frames N] [OUT] before --, and a program behind; see heddle "
+                        "--help");
+    return capture_program(path, o->frames ? o->frames : "0", argv + at + 1);
+}
+
 int capture_command(int argc, char **argv)
 {
-    static const struct option longs[] = {{"graph", required_argument, NULL, 'g'},
-                                          {"needs", required_argument, NULL, 'n'},
-                                          {"dead", no_argument, NULL, 'd'},
-                                          {"reduce", required_argument, NULL, 'r'},
-                                          {0}};
+    static const struct option longs[] = {
+        {"graph", required_argument, NULL, 'g'},  {"needs", required_argument, NULL, 'n'},
+        {"dead", no_argument, NULL, 'd'},         {"reduce", required_argument, NULL, 'r'},
+        {"frames", required_argument, NULL, 'f'}, {0}};
     options o = {0};
     capture c = {0};
-    int option;
-    while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+    int option, program = 1;
+    while (program < argc && strcmp(argv[program], "--") != 0)
+        program++;
+    while ((option = getopt_long(program < argc ? program : argc, argv, ":", longs, NULL)) != -1) {
         if (option == 'g')
             o.graph = optarg;
         else if (option == 'n')
@@ -204,9 +220,13 @@ int capture_command(int argc, char **argv)
             o.dead = true;
         else if (option == 'r')
             o.reduce = optarg;
+        else if (option == 'f')
+            o.frames = optarg;
         else
             return complain_option(argv, option);
     }
+    if (program < argc)
+        return run_program(argc, argv, program, &o);
     int files = argc - optind;
     if (!(o.graph || o.needs || o.dead || o.reduce) || (o.needs && o.reduce) ||
         (o.dead && (o.graph || o.needs || o.reduce)))

@@ -87,6 +87,8 @@ void hdi_cap_drop_locked(hdi_cap_kind kind, uint64_t handle)
     if (!object)
         return;
     hdi_cap_forget_commands_locked(object, true);
+    hdi_free(&c->allocator, object->made, object->made_bytes);
+    object->made = NULL;
     find_slot(c->slots, c->slot_room, kind, handle)->object = HD_NONE;
     /* What a recorded command may still name keeps its number while a stream is open. */
     if (c->stream ||
@@ -100,7 +102,7 @@ hdi_cap_object *hdi_cap_make_locked(hdi_cap_kind kind, uint64_t handle)
     hdi_cap_state *c = &hdi_cap;
     hdi_cap_drop_locked(kind, handle);
     if (!grow_slots() || (c->free_count == 0 && hdi_grow(&c->allocator, (void **)&c->objects, &c->object_room,
-                                                        c->object_count + 1, sizeof(*c->objects)) != HD_OK)) {
+                                                         c->object_count + 1, sizeof(*c->objects)) != HD_OK)) {
         hdi_cap_fail_locked(HD_OUT_OF_MEMORY);
         return NULL;
     }
@@ -153,6 +155,7 @@ void hdi_cap_forget_commands_locked(hdi_cap_object *object, bool all)
     c->list->unseen = 0;
     c->at_end->access_count = 0;
     c->label_count = c->group = c->scope = 0;
+    hdi_cap_forget_run_locked(c);
     c->index.object = HD_NONE;
     for (uint32_t i = 0; i < HDI_CAP_BINDINGS; i++)
         c->vertices[i].object = HD_NONE;
@@ -196,7 +199,8 @@ hdi_cap_commands *hdi_cap_commands_locked(VkCommandBuffer commands)
 /* ---- functions ---- */
 
 static const hdi_cap_hooks *const all_hooks[] = {&hdi_cap_object_hooks, &hdi_cap_record_hooks, &hdi_cap_transfer_hooks,
-                                                 &hdi_cap_draw_hooks,   &hdi_cap_bind_hooks,   &hdi_cap_submit_hooks};
+                                                 &hdi_cap_draw_hooks,   &hdi_cap_bind_hooks,   &hdi_cap_pass_hooks,
+                                                 &hdi_cap_submit_hooks};
 
 static PFN_vkVoidFunction replace(const char *name, PFN_vkVoidFunction real, bool from_device)
 {
@@ -288,8 +292,10 @@ void hd_capture_close(void)
     hdi_cap_state *c = &hdi_cap;
     hdi_cap_lock();
     if (c->open) {
-        for (uint32_t i = 0; i < c->object_count; i++)
+        for (uint32_t i = 0; i < c->object_count; i++) {
             hdi_cap_forget_commands_locked(&c->objects[i], true);
+            hdi_free(&c->allocator, c->objects[i].made, c->objects[i].made_bytes);
+        }
         hd_stream_free(c->stream);
         hd_stream_free(c->names);
         hdi_free(&c->allocator, c->objects, c->object_room * sizeof(*c->objects));

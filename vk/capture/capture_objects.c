@@ -308,8 +308,7 @@ static VkResult VKAPI_PTR hook_vkBindImageMemory2(VkDevice device, uint32_t coun
     return result;
 }
 
-static VkResult VKAPI_PTR hook_vkBindBufferMemory2(VkDevice device, uint32_t count,
-                                                   const VkBindBufferMemoryInfo *infos)
+static VkResult VKAPI_PTR hook_vkBindBufferMemory2(VkDevice device, uint32_t count, const VkBindBufferMemoryInfo *infos)
 {
     VkResult result = NEXT(vkBindBufferMemory2)(device, count, infos);
     for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)

@@ -15,8 +15,6 @@
     X(vkCmdExecuteCommands)                                                                                            \
     X(vkCmdBeginDebugUtilsLabelEXT)                                                                                    \
     X(vkCmdEndDebugUtilsLabelEXT)                                                                                      \
-    X(vkCmdBeginRenderPass)                                                                                            \
-    X(vkCmdBeginRenderPass2)                                                                                           \
     X(vkCmdWaitEvents)                                                                                                 \
     X(vkCmdTraceRaysKHR)                                                                                               \
     X(vkCmdBuildAccelerationStructuresKHR)
@@ -119,7 +117,7 @@ void hdi_cap_unseen_locked(void)
 
 /* ---- barriers ---- */
 
-static hd_stream_barrier *add_barrier(hd_stream *list)
+hd_stream_barrier *hdi_cap_barrier_locked(hd_stream *list)
 {
     hd_stream_barrier *b = hdi_stream_barrier(list);
     if (!b) {
@@ -133,7 +131,7 @@ static hd_stream_barrier *add_barrier(hd_stream *list)
 
 static void add_memory_barrier(hd_stream *list, uint64_t src, uint64_t src_access, uint64_t dst, uint64_t dst_access)
 {
-    hd_stream_barrier *b = add_barrier(list);
+    hd_stream_barrier *b = hdi_cap_barrier_locked(list);
     if (!b)
         return;
     b->src_stages = src;
@@ -145,7 +143,7 @@ static void add_memory_barrier(hd_stream *list, uint64_t src, uint64_t src_acces
 static void add_buffer_barrier(hd_stream *list, const VkBufferMemoryBarrier2 *from)
 {
     hdi_cap_object *object = hdi_cap_resource_locked(HDI_CAP_BUFFER, HDI_CAP_HANDLE(from->buffer));
-    hd_stream_barrier *b = object ? add_barrier(list) : NULL;
+    hd_stream_barrier *b = object ? hdi_cap_barrier_locked(list) : NULL;
     if (!b)
         return;
     *b = (hd_stream_barrier){.src_stages = from->srcStageMask,
@@ -161,7 +159,7 @@ static void add_buffer_barrier(hd_stream *list, const VkBufferMemoryBarrier2 *fr
 static void add_image_barrier(hd_stream *list, const VkImageMemoryBarrier2 *from)
 {
     hdi_cap_object *object = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(from->image));
-    hd_stream_barrier *b = object ? add_barrier(list) : NULL;
+    hd_stream_barrier *b = object ? hdi_cap_barrier_locked(list) : NULL;
     if (!b)
         return;
     *b = (hd_stream_barrier){.src_stages = from->srcStageMask,
@@ -288,9 +286,8 @@ static void VKAPI_PTR hook_vkCmdWaitEvents2(VkCommandBuffer commands, uint32_t c
 
 /* ---- rendering ---- */
 
-/* as: layout, scope, range and box. */
-static hd_stream_access *add_attachment(hd_stream *list, const hdi_cap_object *image, uint64_t stages, uint64_t access,
-                                        const hd_stream_access *as)
+hd_stream_access *hdi_cap_attachment_locked(hd_stream *list, const hdi_cap_object *image, uint64_t stages,
+                                            uint64_t access, const hd_stream_access *as)
 {
     hd_stream_access *a = add_access(list, image, stages, access);
     if (a) {
@@ -343,9 +340,9 @@ static void attachment_locked(hdi_cap_commands *c, const VkRenderingInfo *render
     hd_stream_access as = {.layout = (uint32_t)info->imageLayout, .scope = c->scope, .range = range, .box = view->box};
     cut_layers(rendering, &as);
     if (!(flags & VK_RENDERING_RESUMING_BIT))
-        add_attachment(c->list, image, stages, loads ? read : write, &as);
+        hdi_cap_attachment_locked(c->list, image, stages, loads ? read : write, &as);
     if (!none && !(flags & VK_RENDERING_SUSPENDING_BIT)) {
-        hd_stream_access *a = add_attachment(c->at_end, image, stages, write, &as);
+        hd_stream_access *a = hdi_cap_attachment_locked(c->at_end, image, stages, write, &as);
         if (a)
             a->flags = info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE ? HD_STREAM_LOST : 0;
     }
@@ -359,7 +356,8 @@ static void attachment_locked(hdi_cap_commands *c, const VkRenderingInfo *render
         .layout = (uint32_t)info->resolveImageLayout, .scope = c->scope, .range = to->range, .box = to->box};
     into.range.aspect = hdi_cap.objects[to->of].res.aspects == both ? aspect : 0;
     cut_layers(rendering, &into);
-    add_attachment(c->at_end, &hdi_cap.objects[to->of], output, VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT, &into);
+    hdi_cap_attachment_locked(c->at_end, &hdi_cap.objects[to->of], output, VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
+                              &into);
 }
 
 static void VKAPI_PTR hook_vkCmdBeginRendering(VkCommandBuffer commands, const VkRenderingInfo *info)
@@ -417,7 +415,7 @@ static void append_locked(hdi_cap_commands *to, const hd_stream *from)
                     a->scope = a->scope || !of_scope(a) ? a->scope : to->scope;
                 }
             } else {
-                hd_stream_barrier *b = add_barrier(to->list);
+                hd_stream_barrier *b = hdi_cap_barrier_locked(to->list);
                 if (b)
                     *b = from->barriers[k];
             }
@@ -465,20 +463,6 @@ static void VKAPI_PTR hook_vkCmdEndDebugUtilsLabelEXT(VkCommandBuffer commands)
         c->label_count--;
     hdi_cap_unlock();
     NEXT(vkCmdEndDebugUtilsLabelEXT)(commands);
-}
-
-static void VKAPI_PTR hook_vkCmdBeginRenderPass(VkCommandBuffer commands, const VkRenderPassBeginInfo *info,
-                                                VkSubpassContents contents)
-{
-    unseen(commands);
-    NEXT(vkCmdBeginRenderPass)(commands, info, contents);
-}
-
-static void VKAPI_PTR hook_vkCmdBeginRenderPass2(VkCommandBuffer commands, const VkRenderPassBeginInfo *info,
-                                                 const VkSubpassBeginInfo *subpass)
-{
-    unseen(commands);
-    NEXT(vkCmdBeginRenderPass2)(commands, info, subpass);
 }
 
 static void VKAPI_PTR hook_vkCmdWaitEvents(VkCommandBuffer commands, uint32_t count, const VkEvent *events,

@@ -20,6 +20,8 @@ typedef enum hdi_cap_kind {
     HDI_CAP_COMMANDS,
     HDI_CAP_QUEUE,
     HDI_CAP_EVENT,
+    HDI_CAP_RENDER_PASS,
+    HDI_CAP_FRAMEBUFFER,
     HDI_CAP_TOLD, /* what threads tell each other: a semaphore behind a pointer of heddle's */
 } hdi_cap_kind;
 
@@ -32,6 +34,7 @@ typedef struct hdi_cap_commands {
     hd_stream *at_end; /* accesses of the end of the rendering that has begun */
     uint32_t labels[HDI_CAP_LABELS], label_count;
     uint32_t group, scope;
+    struct hdi_cap_pass_run *run; /* the render pass object that has begun, or null */
     struct {
         uint32_t object; /* HD_NONE: none */
         uint64_t offset, bytes;
@@ -54,6 +57,8 @@ typedef struct hdi_cap_object {
     uint32_t binary, queue_kind, family;
     bool mapped;
     hdi_cap_commands *commands;
+    void *made; /* of render passes and framebuffers: what they were made from */
+    size_t made_bytes;
 } hdi_cap_object;
 
 typedef struct hdi_cap_slot {
@@ -69,7 +74,7 @@ typedef struct hdi_cap_state {
     VkInstance instance;
     hd_result failure; /* sticks: the stream is not whole */
     uint64_t serial, begin_serial;
-    uint32_t memory_serial, groups, scopes, events, buffers;
+    uint32_t memory_serial, groups, scopes, stream_scopes, events, buffers;
     uint64_t frame;
     hdi_cap_object *objects;
     uint32_t object_count, object_room, *free, free_count, free_room;
@@ -98,7 +103,7 @@ typedef struct hdi_cap_hooks {
     size_t count;
 } hdi_cap_hooks;
 extern const hdi_cap_hooks hdi_cap_object_hooks, hdi_cap_record_hooks, hdi_cap_transfer_hooks, hdi_cap_draw_hooks,
-    hdi_cap_bind_hooks, hdi_cap_submit_hooks;
+    hdi_cap_bind_hooks, hdi_cap_pass_hooks, hdi_cap_submit_hooks;
 
 /* In each file: next_vkX is an untyped pointer, NEXT(vkX) calls it. */
 #define HDI_CAP_NEXT(name) static PFN_vkVoidFunction next_##name;
@@ -140,8 +145,16 @@ void hdi_cap_buffer_locked(hd_stream *list, VkBuffer buffer, uint64_t offset, ui
 /* range: explicit counts or VK_REMAINING_. */
 hd_stream_access *hdi_cap_image_locked(hd_stream *list, VkImage image, const VkImageSubresourceRange *range,
                                        uint32_t layout, uint64_t stages, uint64_t access);
+/* An element of the barrier command that list ends with, of no resource and family yet; null: no memory. */
+hd_stream_barrier *hdi_cap_barrier_locked(hd_stream *list);
+/* as: layout, scope, range and box. */
+hd_stream_access *hdi_cap_attachment_locked(hd_stream *list, const hdi_cap_object *image, uint64_t stages,
+                                            uint64_t access, const hd_stream_access *as);
 hd_range hdi_cap_image_range(const hdi_cap_object *image, const VkImageSubresourceRange *range);
 void hdi_cap_unseen_locked(void);
+
+/* ---- capture_pass.c ---- */
+void hdi_cap_forget_run_locked(hdi_cap_commands *commands);
 
 /* ---- capture_submit.c ---- */
 /* The numbers of objects in the stream. HD_NONE: no memory, or too many queues. */

@@ -19,7 +19,7 @@
     X(vkQueueWaitIdle)                                                                                                 \
     X(vkDeviceWaitIdle)                                                                                                \
     X(vkQueuePresentKHR)                                                                                               \
-    X(vkAcquireNextImageKHR)                                                                                          \
+    X(vkAcquireNextImageKHR)                                                                                           \
     X(vkAcquireNextImage2KHR)
 HOOKS(HDI_CAP_NEXT)
 
@@ -130,8 +130,7 @@ static hd_stream_submit *open_submit(uint32_t queue, const char *name)
     hd_stream *s = hdi_cap.stream;
     uint32_t thread = hdi_cap_thread_locked(), string = hdi_cap_string_locked(name);
     string = hdi_cap_stream_string_locked(string);
-    hd_stream_submit *submit =
-        queue == HD_NONE || thread == HD_NONE || string == HD_NONE ? NULL : hdi_stream_submit(s);
+    hd_stream_submit *submit = queue == HD_NONE || thread == HD_NONE || string == HD_NONE ? NULL : hdi_stream_submit(s);
     if (!submit) {
         hdi_cap_fail_locked(HD_OUT_OF_MEMORY);
         return NULL;
@@ -179,6 +178,7 @@ static void close_waits(void)
 static void add_list(const hd_stream *list)
 {
     hd_stream *s = hdi_cap.stream;
+    uint32_t scope = 0, scope_here = 0;
     s->unseen += list->unseen;
     hdi_cap.buffers++;
     for (uint32_t i = 0; i < list->command_count; i++) {
@@ -200,6 +200,11 @@ static void add_list(const hd_stream *list)
                 if (a) {
                     *a = list->accesses[k];
                     a->resource = resource;
+                    if (a->scope && a->scope != scope) { /* a buffer that is submitted again is another rendering */
+                        scope = a->scope;
+                        scope_here = ++hdi_cap.stream_scopes;
+                    }
+                    a->scope = a->scope ? scope_here : 0;
                 }
             } else {
                 uint32_t resource = list->barriers[k].resource;
@@ -306,8 +311,7 @@ static void old_submit_locked(VkQueue queue, const VkSubmitInfo *info, VkFence f
     if (capture)
         close_waits();
     for (uint32_t i = 0; i < info->commandBufferCount && capture; i++) {
-        const hdi_cap_object *object =
-            hdi_cap_find_locked(HDI_CAP_COMMANDS, HDI_CAP_HANDLE(info->pCommandBuffers[i]));
+        const hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_COMMANDS, HDI_CAP_HANDLE(info->pCommandBuffers[i]));
         if (object && object->commands)
             add_list(object->commands->list);
     }
@@ -540,8 +544,8 @@ void hdi_cap_mark_hear(const void *place, uint64_t value)
 }
 
 #define ALIAS(name, as) {name, (PFN_vkVoidFunction)hook_##as, &next_##as},
-static const hdi_cap_hook hooks[] = {
-    HOOKS(HDI_CAP_ENTRY) ALIAS("vkQueueSubmit2KHR", vkQueueSubmit2) ALIAS("vkWaitSemaphoresKHR", vkWaitSemaphores)
-        ALIAS("vkSignalSemaphoreKHR", vkSignalSemaphore)
-            ALIAS("vkGetSemaphoreCounterValueKHR", vkGetSemaphoreCounterValue)};
+static const hdi_cap_hook hooks[] = {HOOKS(HDI_CAP_ENTRY) ALIAS("vkQueueSubmit2KHR", vkQueueSubmit2)
+                                         ALIAS("vkWaitSemaphoresKHR", vkWaitSemaphores)
+                                             ALIAS("vkSignalSemaphoreKHR", vkSignalSemaphore)
+                                                 ALIAS("vkGetSemaphoreCounterValueKHR", vkGetSemaphoreCounterValue)};
 const hdi_cap_hooks hdi_cap_submit_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};

@@ -187,9 +187,9 @@ static region part_of(const VkImageSubresourceLayers *from, const VkOffset3D *fr
 static region part_of_blit(const VkImageSubresourceLayers *from, const VkOffset3D from_at[2],
                            const VkImageSubresourceLayers *to, const VkOffset3D to_at[2], VkFilter filter)
 {
-    return (region){
-        from, to, filter == VK_FILTER_NEAREST ? box_between(&from_at[0], &from_at[1]) : (hd_stream_box){{0}, {0}},
-        box_between(&to_at[0], &to_at[1])};
+    return (region){from, to,
+                    filter == VK_FILTER_NEAREST ? box_between(&from_at[0], &from_at[1]) : (hd_stream_box){{0}, {0}},
+                    box_between(&to_at[0], &to_at[1])};
 }
 
 #define PART(r)                                                                                                        \
