@@ -431,7 +431,11 @@ void hdi_verify_mend_end(hdi_verify *v, uint32_t res, uint32_t seg, uint32_t lay
         repair_of(v, HD_REPAIR_FINAL_LAYOUT, entry)->value = x->layout;
         return;
     }
-    uint32_t submit = last_submit(v, seg, holder_of(v, res, seg), v->p.submit_count);
+    /* What is not defined has no owner: it begins where it must end. */
+    const hd_plan_resource *plan = &v->p.resources[entry];
+    bool starts = !x->layout && !(plan->flags & HD_PLAN_CONCURRENT);
+    uint32_t family = starts ? plan->final_family : holder_of(v, res, seg);
+    uint32_t submit = last_submit(v, seg, family, v->p.submit_count);
     if (submit == HDI_NONE)
         return;
     hd_plan_barrier b = image_barrier(v, res, seg, v->p.submits[submit].queue);
