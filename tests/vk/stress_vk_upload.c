@@ -156,8 +156,9 @@ int main(void)
         pthread_join(threads[t], NULL);
     failed |= !failed && frame(&w, graph, UINT64_MAX, look_last) != HD_OK;
     failed |= hd_vk_wait(w.vk) != HD_OK || w.reads != w.frames;
-    printf("%u frames, %u times full, %u wrong, %u failed\n", w.frames, atomic_load(&w.busy), atomic_load(&w.bad),
-           failed || atomic_load(&w.bad) ? 1 : 0);
+    failed |= atomic_load(&w.bad) != 0;
+    printf("%u frames, %u times full, %u wrong words\n", w.frames, atomic_load(&w.busy), atomic_load(&w.bad));
+    printf("%d passed, %d failed\n", !failed, failed);
     if (w.buffer.buffer) {
         FN(&info, vkDestroyBuffer)(info.device, (VkBuffer)w.buffer.buffer, NULL);
         FN(&info, vkFreeMemory)(info.device, memory, NULL);
@@ -165,5 +166,5 @@ int main(void)
     hd_vk_destroy(w.vk);
     hd_graph_destroy(graph);
     hd_jobs_destroy(jobs);
-    return failed || atomic_load(&w.bad);
+    return failed;
 }
