@@ -8,9 +8,7 @@
  *   HDI_LIKELY, HDI_UNLIKELY   which way a branch nearly always goes
  *   HDI_ON_LINE   a function that begins on a cache line: its loop is as fast whatever code stands before it
  *   HDI_FETCH     the memory at an address, which may be any, will be read soon
- *   HDI_HIDE      forgets what is known of a variable, so that arithmetic with a condition does not become a branch
- *   HDI_SCALAR    a function that stores small neighbouring fields one by one: gcc spends more instructions on
- *                 gathering them in a vector register than it saves */
+ *   HDI_HIDE      forgets what is known of a variable, so that arithmetic with a condition does not become a branch */
 #ifndef HDI_HINTS_H
 #define HDI_HINTS_H
 
@@ -36,12 +34,6 @@
 #define HDI_ON_LINE
 #define HDI_FETCH(address) ((void)(address))
 #define HDI_HIDE(variable) ((void)(variable))
-#endif
-
-#if defined(__GNUC__) && !defined(__clang__)
-#define HDI_SCALAR __attribute__((optimize("no-tree-slp-vectorize")))
-#else
-#define HDI_SCALAR
 #endif
 
 /* Bytes that a processor may fetch as one: what several workers write lies further apart. */

@@ -254,17 +254,17 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
     }
 }
 
-static HDI_SCALAR HDI_APART void walk_barriers_of_one(walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_APART void walk_barriers_of_one(walker *k, const hdi_step *step, const hdi_step *end)
 {
     walk_steps(k, step, end, false, false);
 }
 
-static HDI_SCALAR HDI_APART void walk_barriers_of_merged(walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_APART void walk_barriers_of_merged(walker *k, const hdi_step *step, const hdi_step *end)
 {
     walk_steps(k, step, end, false, true);
 }
 
-static HDI_SCALAR HDI_APART void walk_barriers_of_several(walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_APART void walk_barriers_of_several(walker *k, const hdi_step *step, const hdi_step *end)
 {
     walk_steps(k, step, end, true, true);
 }

@@ -483,10 +483,9 @@ HDI_APART static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t 
     return HD_OK;
 }
 
-/* The rest of a pass that is in its columns with the uses before this one. (Scalar: a caller may have written a range
- * field by field, and a wider load would have to wait until all those stores are done.) */
-HDI_APART HDI_SCALAR static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, const hd_use *use,
-                                                const uint64_t *rules, size_t at, size_t end)
+/* The rest of a pass that is in its columns with the uses before this one. */
+HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, const hd_use *use,
+                                     const uint64_t *rules, size_t at, size_t end)
 {
     const uint32_t pass = graph->pass_count - 1, first = graph->use_count;
     uint64_t full = HDI_RES_FULL;

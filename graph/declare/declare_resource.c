@@ -123,7 +123,7 @@ static hd_resource put_image(hd_graph *graph, const hd_image_desc *desc)
 }
 
 /* An image that does not look right at once, or finds no room. */
-HDI_APART HDI_SCALAR static hd_resource odd_image(hd_graph *graph, const hd_image_desc *desc)
+HDI_APART static hd_resource odd_image(hd_graph *graph, const hd_image_desc *desc)
 {
     hd_resource none;
     if (!have_room(graph, desc) && !more_resources(graph, HDI_CALL_IMAGE, desc, &none))
@@ -139,7 +139,7 @@ HDI_APART HDI_SCALAR static hd_resource odd_image(hd_graph *graph, const hd_imag
 /* Most images are plain: flat, of one mip, layer and sample, and shared as heddle likes. They are seen to be right by
  * one comparison, and half of what is kept of them are constants. A description is read word by word: the caller has
  * just written it so, and a wider load would have to wait until all those stores are done. */
-HDI_SCALAR static inline hd_resource declare_image(hd_graph *graph, const hd_image_desc *desc)
+static inline hd_resource declare_image(hd_graph *graph, const hd_image_desc *desc)
 {
     static const uint32_t ones[4] = {1, 1, 1, 1}, zeros[4] = {0};
     if (HDI_UNLIKELY(!have_room(graph, desc)))
@@ -161,7 +161,7 @@ HDI_SCALAR static inline hd_resource declare_image(hd_graph *graph, const hd_ima
     return add_resource(graph, 0);
 }
 
-HDI_SCALAR hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
+hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
 {
     const hdi_entered entered = HDI_ENTER(graph, "hd_graph_image");
     const hd_resource made = entered == HDI_REFUSED ? (hd_resource){0} : declare_image(graph, desc);

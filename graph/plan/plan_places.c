@@ -202,8 +202,8 @@ static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
 }
 
 /* Submits from that of `place` on up to `end`. *over: as in hdi_plan_fill_places. */
-static HDI_SCALAR void add_submits(const hdi_tables *t, const writer *w, uint32_t place, uint32_t end,
-                                   hdi_plan_place *end_at, uint32_t *over)
+static void add_submits(const hdi_tables *t, const writer *w, uint32_t place, uint32_t end,
+                        hdi_plan_place *end_at, uint32_t *over)
 {
     const uint32_t *slot_pass = t->hazards.slot_pass, *submit_begin = t->synced.submit_begin;
     const uint32_t *slots_end = t->hazards.queue_slot + t->hazards.slot_count; /* of all queues */

@@ -186,8 +186,8 @@ static void see_due(const odds *o, uint32_t use, uint32_t slot)
 
 /* sparse: steps stand at the places of their visits, of which the first one comes next. mixed: the first use of a
  * segment stands for all of the pass. */
-static HDI_SCALAR HDI_APART void add_span(walk *shared, const odds *o, uint32_t use, uint32_t slot, uint32_t queue,
-                                          bool sparse, bool mixed)
+static HDI_APART void add_span(walk *shared, const odds *o, uint32_t use, uint32_t slot, uint32_t queue,
+                                bool sparse, bool mixed)
 {
     walk k = *shared;
     const hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
@@ -261,12 +261,12 @@ static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t first_res, uin
     return k;
 }
 
-static HDI_SCALAR walk walk_one_queue(walk k, const odds *o)
+static walk walk_one_queue(walk k, const odds *o)
 {
     return walk_slots(k, o, 0, UINT32_MAX, false, false);
 }
 
-static HDI_SCALAR walk walk_queues(walk k, const odds *o)
+static walk walk_queues(walk k, const odds *o)
 {
     return walk_slots(k, o, 0, UINT32_MAX, true, false);
 }

@@ -181,7 +181,7 @@ static HDI_APART life visit_shared(const work *w, uint32_t seg, uint32_t seg_end
 
 /* Stays on queues that nothing of a resource is on have only a first place, and none at all where it lives on one GPU
  * queue: that one's is what there is. */
-static HDI_SCALAR void several_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static void several_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
     const hdi_hazards *hazards = w->hazards;
