@@ -37,10 +37,14 @@ static void find_used(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
     const uint32_t *const use_begin = w->decl->pass_use_begin, *const use_res = w->decl->use_res;
+    const uint8_t *const pass_kept = w->kept->pass_kept;
     _Atomic(uint8_t) *const used = (_Atomic(uint8_t) *)w->out->res_used;
     (void)part;
-    for (uint32_t p = begin; p < end; p++) {
-        for (uint32_t u = use_begin[p]; w->kept->pass_kept[p] && u < use_begin[p + 1]; u++)
+    for (uint32_t p = begin; p < end; p++) { /* uses of kept passes in a row are one loop */
+        uint32_t first = p;
+        while (p < end && pass_kept[p])
+            p++;
+        for (size_t u = use_begin[first], last = use_begin[p]; u < last; u++)
             atomic_store_explicit(&used[use_res[u]], 1, memory_order_relaxed);
     }
 }

@@ -38,8 +38,8 @@ typedef struct group_work {
     uint32_t full;       /* groups in which some pass found no room */
     group_use *last_use; /* of the group at hand */
     uint64_t *ready;     /* by rank: the passes that it depends on stand in earlier groups, and it is not taken */
-    uint8_t *taken;      /* by rank */
-    uint32_t *newest;    /* by rank: the newest group of the passes that it depends on; 0: there are none yet */
+    /* By rank: the newest group of the passes that it depends on, 0: there are none yet; HDI_NONE: it is taken. */
+    uint32_t *newest;
     uint32_t follower;   /* rank of a pass that takes over the bytes that the last group closed; HDI_NONE: none */
     group_note *note;    /* by the lowest bits of the segment, the next free place where other segments have those */
     uint32_t note_mask;
@@ -95,13 +95,13 @@ static void move_oldest(group_work *w)
 {
     do {
         hdi_room_move(&w->room);
-    } while (w->taken[w->room.oldest]); /* behind the last rank stands one that is never taken */
+    } while (w->newest[w->room.oldest] == HDI_NONE); /* behind the last rank stands one that is never taken */
 }
 
 static HDI_INLINE void take_pass(group_work *w, uint32_t rank)
 {
     int64_t opens = hdi_room_take(&w->room, w->s, rank);
-    w->taken[rank] = 1;
+    w->newest[rank] = HDI_NONE;
     if (w->s->rank[rank].mixed & HDI_MIXED_LAYOUTS)
         agree_on_layouts(w, rank, true);
     w->out->slot_pass[w->slots] = w->s->rank_pass[rank];
@@ -136,15 +136,20 @@ static HDI_INLINE bool fits(group_work *w, uint32_t rank, int64_t bytes)
            w->group > w->newest[rank] + find_float(w->s, w->s->rank_pass[rank]);
 }
 
+/* Behind the last rank of the window. */
+static HDI_INLINE uint32_t window_end(const group_work *w)
+{
+    const uint64_t end = (uint64_t)w->room.oldest + w->rules.window;
+    return end < w->s->kept_count ? (uint32_t)end : w->s->kept_count;
+}
+
 /* Takes what is ready and fits, by rank. Whether some pass was refused. */
 static bool fill_group(group_work *w)
 {
-    const uint32_t kept = w->s->kept_count, window = w->rules.window;
-    uint32_t end = window < kept - w->room.oldest ? w->room.oldest + window : kept;
+    uint32_t end = window_end(w);
     bool refused = false;
     for (uint32_t word = w->room.oldest / 64; word * 64 < end; word++) {
-        uint64_t left = w->ready[word];
-        for (uint64_t bits = left; bits; bits &= bits - 1) {
+        for (uint64_t bits = w->ready[word]; bits; bits &= bits - 1) {
             uint32_t rank = word * 64 + (uint32_t)__builtin_ctzll(bits);
             if (rank >= end)
                 break;
@@ -156,11 +161,10 @@ static bool fill_group(group_work *w)
             }
             if (at->mixed & HDI_MIXED_LAYOUTS && !agree_on_layouts(w, rank, false))
                 continue;
-            left ^= bits & -bits;
+            w->ready[word] ^= bits & -bits;
             take_pass(w, rank);
-            end = window < kept - w->room.oldest ? w->room.oldest + window : kept;
+            end = window_end(w);
         }
-        w->ready[word] = left;
     }
     return refused;
 }
@@ -289,9 +293,9 @@ static void make_group(group_work *w)
     bool refused = fill_group(w), alone = w->slots - w->group_begin == 1;
     w->full += refused;
     w->group_live[w->group] = w->live;
-    int64_t closed = close_group(w);
+    int64_t closed = close_group(w), follows = refused && alone && !w->rules.in_order ? closed : 0;
     for (uint32_t slot = w->group_begin; slot < w->slots; slot++)
-        release(w, slot, refused && alone && !w->rules.in_order ? closed : 0);
+        release(w, slot, follows);
     if (!alone && !w->rules.in_order)
         sort_group(w);
     w->group++;
@@ -318,8 +322,7 @@ static bool begin_run(group_work *w, const hdi_group_rules *rules)
     w->closed_late = 0;
     w->follower = HDI_NONE;
     memset(w->ready, 0, (hdi_bit_words(kept) + 1) * sizeof(*w->ready));
-    memset(w->taken, 0, kept + 1);
-    memset(w->newest, 0, kept * sizeof(*w->newest));
+    memset(w->newest, 0, (kept + 1) * sizeof(*w->newest));
     for (uint32_t i = 0; i < s->root_count; i++)
         hdi_bit_set(w->ready, s->root[i]);
     if (w->note_mask)
@@ -355,8 +358,7 @@ static bool prepare(group_work *w)
         notes *= 2;
     w->last_use = HDI_ARENA_ARRAY(arena, group_use, (size_t)s->use_count + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, hdi_bit_words(s->kept_count) + 1);
-    w->taken = HDI_ARENA_ARRAY(arena, uint8_t, kept + 1);
-    w->newest = HDI_ARENA_ARRAY(arena, uint32_t, kept);
+    w->newest = HDI_ARENA_ARRAY(arena, uint32_t, kept + 1);
     w->net = HDI_ARENA_ARRAY(arena, int64_t, kept);
     w->group_live = HDI_ARENA_ARRAY(arena, int64_t, kept + 2);
     w->key = HDI_ARENA_ARRAY(arena, uint64_t, kept);

@@ -168,15 +168,12 @@ static HDI_INLINE void note_use(hdi_sched_res *res, uint32_t rank, uint32_t writ
         atomic_fetch_add_explicit((_Atomic(uint32_t) *)&res->left, 1, memory_order_relaxed);
 }
 
-static void note_uses(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static HDI_INLINE void note_uses_of(const prepare_work *w, uint32_t begin, uint32_t end, bool several)
 {
-    (void)part;
-    const prepare_work *w = user;
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
     const uint32_t *use_res = decl->use_res, *use_pass = decl->use_pass, *pass_rank = s->pass_rank;
     const uint8_t *use_flags = decl->use_flags;
-    const bool several = w->several;
     hdi_sched_res *res = s->res;
     for (uint32_t p = begin; p < end; p++) { /* uses of kept passes in a row are one loop */
         uint32_t first = p;
@@ -185,6 +182,16 @@ static void note_uses(uint32_t begin, uint32_t end, uint32_t part, void *user)
         for (size_t u = decl->pass_use_begin[first], last = decl->pass_use_begin[p]; u < last; u++)
             note_use(&res[use_res[u]], pass_rank[use_pass[u]], use_flags[u] / HDI_USE_WRITES & 1, several);
     }
+}
+
+static void note_uses(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const prepare_work *w = user;
+    (void)part;
+    if (w->several)
+        note_uses_of(w, begin, end, true);
+    else
+        note_uses_of(w, begin, end, false);
 }
 
 static HDI_INLINE void add_bytes(int64_t *sum, int64_t bytes, bool several)
@@ -297,6 +304,7 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
         return result;
     prepare_work w = {.s = s, .pass_kept = kept->pass_kept, .need = sizes->need, .several = crew->workers > 1};
     s->rank[count] = (hdi_sched_rank){0};
+    s->rank_pass[count] = HDI_NONE;
     hdi_crew_ranges(crew, passes, PASSES, number_ranks, &w);
     hdi_crew_ranges(crew, decl->res_count, RESOURCES, begin_resources, &w);
     hdi_crew_ranges(crew, passes, PASSES, note_uses, &w);
@@ -355,23 +363,25 @@ static void count_older(const hdi_sched *s)
 static void mark_mixed(hdi_sched *s)
 {
     const hdi_decl *decl = s->decl;
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        const uint32_t *use = &decl->pass_use_begin[s->rank_pass[rank]];
-        for (size_t u = use[0], end = use[1]; u < end; u++) {
-            const hdi_sched_res *res = &s->res[decl->use_res[u]];
-            if (HDI_LIKELY(!res->mixed))
-                continue;
-            uint32_t flags = decl->use_flags[u];
-            if (!(flags & HDI_USE_READS) && hdi_sched_shares(s, res)) {
-                bool other = s->rank[rank].mixed & HDI_MIXED_OPENERS && s->rank[rank].opener != decl->use_res[u];
-                s->rank[rank].mixed |= HDI_MIXED_OPENERS;
-                s->rank[rank].opener = other ? HDI_NONE : decl->use_res[u];
-            }
-            if (!(flags & HDI_USE_WRITES) && res->mixed & HDI_MIXED_LAYOUTS) {
-                hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)u);
-                s->rank[rank].mixed |= HDI_MIXED_LAYOUTS;
-                s->layout_count += span.rows * span.cols;
-            }
+    const uint32_t *use_res = decl->use_res;
+    const hdi_sched_res *all = s->res;
+    for (size_t u = decl->pass_use_begin[s->pass_begin], end = u + s->use_count; u < end; u++) {
+        const hdi_sched_res *res = &all[use_res[u]];
+        if (HDI_LIKELY(!res->mixed))
+            continue;
+        const uint32_t pass = decl->use_pass[u], rank = s->pass_rank[pass] - s->rank_begin, flags = decl->use_flags[u];
+        hdi_sched_rank *at = &s->rank[rank];
+        if (s->rank_pass[rank] != pass)
+            continue; /* culled */
+        if (!(flags & HDI_USE_READS) && hdi_sched_shares(s, res)) {
+            bool other = at->mixed & HDI_MIXED_OPENERS && at->opener != use_res[u];
+            at->mixed |= HDI_MIXED_OPENERS;
+            at->opener = other ? HDI_NONE : use_res[u];
+        }
+        if (!(flags & HDI_USE_WRITES) && res->mixed & HDI_MIXED_LAYOUTS) {
+            hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)u);
+            at->mixed |= HDI_MIXED_LAYOUTS;
+            s->layout_count += span.rows * span.cols;
         }
     }
 }
@@ -403,9 +413,15 @@ int64_t hdi_sched_shared_bytes(const hdi_sched *s, uint32_t rank)
 void hdi_sched_undo(hdi_sched *s, const uint32_t *slot_pass, uint32_t slot_count)
 {
     const hdi_decl *decl = s->decl;
+    const uint32_t *succ = s->depends->succ, *succ_begin = s->depends->succ_begin;
     const size_t words = s->clock_words;
     for (uint32_t slot = 0; slot < slot_count; slot++) {
-        const uint32_t *use = &decl->pass_use_begin[slot_pass[slot]];
+        const uint32_t p = slot_pass[slot];
+        for (size_t e = succ_begin[p], end = succ_begin[p + 1]; e < end; e++) {
+            if (succ[e] < s->pass_end)
+                s->pass_left[succ[e]]++;
+        }
+        const uint32_t *use = &decl->pass_use_begin[p];
         for (uint32_t u = use[0]; u < use[1]; u++) {
             uint32_t r = decl->use_res[u];
             hdi_sched_res *res = &s->res[r];
@@ -418,5 +434,4 @@ void hdi_sched_undo(hdi_sched *s, const uint32_t *slot_pass, uint32_t slot_count
                 memset(&s->res_last_slots[r * words], 0, words * sizeof(*s->res_last_slots));
         }
     }
-    find_levels(s);
 }

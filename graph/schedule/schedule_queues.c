@@ -156,7 +156,7 @@ static double find_priced_us(const hdi_sched *s, const hdi_list *list, double ha
 {
     const hdi_depends *depends = s->depends;
     const uint32_t words = s->clock_words;
-    uint32_t knows[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}}, *pass_slot = s->pass_left;
+    uint32_t knows[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}}, *pass_slot = s->pass_level;
     double free_at[HD_MAX_QUEUES] = {0.0}, last = 0.0;
     for (uint32_t slot = 0; slot < of->slot_count; slot++) {
         const uint32_t p = of->slot_pass[slot], q = of->slot_queue[slot];

@@ -88,7 +88,7 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
 /* What a scheduler needs of its region: levels, pass_left, roots, the uses that are left of older resources, mixed
  * passes. False: memory ran out. */
 bool hdi_sched_begin_region(hdi_sched *s);
-/* Undoes what a run has changed in resources, levels and pass_left. */
+/* Undoes what a run has changed in resources and pass_left. */
 void hdi_sched_undo(hdi_sched *s, const uint32_t *slot_pass, uint32_t slot_count);
 /* Bytes of the resources of several openers that a pass would open now. */
 int64_t hdi_sched_shared_bytes(const hdi_sched *s, uint32_t rank);
