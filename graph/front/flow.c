@@ -40,9 +40,12 @@ typedef struct work {
     part part[HDI_FEW_PARTS];
 } work;
 
-/* Each part has a number of its own for `no_pass` while it walks, and counts on a line of its own what finds that. */
+/* Each part has a number of its own for `no_pass` while it walks, and counts on a line of its own what finds that. The
+ * first one knows that there is none. */
 static uint32_t no_pass_of(const work *w, uint32_t k)
 {
+    if (k == 0)
+        return hdi_flow_no_pass(w->decl);
     return hdi_flow_end(w->decl, w->crew) - (k + 1) * (uint32_t)(HDI_LINE_PAIR / sizeof(uint32_t));
 }
 
@@ -107,6 +110,10 @@ static HDI_APART void come_to(const work *w, const part *own, uint32_t block)
     uint32_t begin = block * BLOCK, rest = w->frozen->seg_count - begin, end = begin + (rest < BLOCK ? rest : BLOCK);
     for (uint32_t s = begin; s < end; s++)
         own->state[s] = own->no_pass;
+    for (uint32_t s = begin; own == w->part && w->decl->may_read_unwritten && s < end; s++) {
+        if (from_start(w->decl, w->frozen->seg_res[s]))
+            own->state[s] = hdi_flow_start(w->decl);
+    }
     own->touched[block] = 1;
     /* Read when all have walked. */
     atomic_fetch_or_explicit(&w->block_parts[block], UINT32_C(1) << (own - w->part), memory_order_relaxed);
@@ -180,6 +187,8 @@ static void walk_part(uint32_t k, void *user)
         return;
     memset(pass_reads + p, 0, (end - p) * sizeof(*pass_reads));
     pass_reads[w->part[k].no_pass] = 0;
+    if (k == 0)
+        pass_reads[hdi_flow_start(decl)] = 0;
     walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end]);
 }
 
@@ -274,7 +283,7 @@ static void close_part(uint32_t k, void *user)
     const uint32_t pass_count = decl->pass_count, no_pass = w->part[k].no_pass, checked = checked_flags(decl);
     uint32_t u = decl->pass_use_begin[hdi_range_begin(decl->pass_count, w->parts, k)];
     uint32_t end = decl->pass_use_begin[hdi_range_begin(decl->pass_count, w->parts, k + 1)];
-    for (; (k || checked) && u < end; u++) { /* no part is before the first */
+    for (; k && u < end; u++) { /* no part is before the first */
         uint32_t found = hdi_visit_found(visits[u]);
         if (found < pass_count)
             continue;
@@ -300,7 +309,6 @@ static bool flow_by_parts(work *w)
         if (hdi_crew_arena(w->crew, k, w->arena)->failed)
             return false;
     }
-    w->out->pass_reads[hdi_flow_no_pass(w->decl)] = 0; /* from here on of what no part wrote */
     hdi_crew_parts(w->crew, w->parts, close_part, w);
     return true;
 }

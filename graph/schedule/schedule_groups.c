@@ -16,7 +16,8 @@
  *
  * O(uses + edges + groups * window). Serial, but for regions. */
 
-/* The layout in which the newest reader read a segment of an image of several layouts, and that reader's group. */
+/* The layout in which the newest reader read a segment of an image of several layouts, and that reader's group, counted
+ * through all runs. */
 typedef struct group_note {
     uint32_t seg, group, layout; /* group 0: free */
 } group_note;
@@ -42,7 +43,7 @@ typedef struct group_work {
     uint32_t *newest;
     uint32_t follower;   /* rank of a pass that takes over the bytes that the last group closed; HDI_NONE: none */
     group_note *note;    /* by the lowest bits of the segment, the next free place where other segments have those */
-    uint32_t note_mask;
+    uint32_t note_mask, groups_before; /* groups of the runs before */
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
 } group_work;
@@ -62,14 +63,14 @@ static bool agree_on_layout(const group_work *w, uint32_t use, bool take)
 {
     const hdi_decl *decl = w->s->decl;
     const hdi_span span = hdi_use_span(decl, w->s->frozen, use);
-    const uint32_t layout = decl->access[decl->use_access[use]].layout;
+    const uint32_t layout = decl->access[decl->use_access[use]].layout, group = w->groups_before + w->group;
     for (uint32_t row = 0; row < span.rows; row++) {
         for (uint32_t col = 0; col < span.cols; col++) {
             uint32_t seg = span.base + row * span.stride + col;
             group_note *note = find_note(w, seg);
             if (take)
-                *note = (group_note){seg, w->group, layout};
-            else if (note->group == w->group && note->layout != layout)
+                *note = (group_note){seg, group, layout};
+            else if (note->group == group && note->layout != layout)
                 return false;
         }
     }
@@ -317,6 +318,7 @@ static bool begin_run(group_work *w, const hdi_group_rules *rules)
     const uint32_t kept = s->kept_count;
     w->rules = *rules;
     w->slots = w->full = 0;
+    w->groups_before += w->group;
     w->group = 1;
     w->live = s->live_before;
     w->closed_late = 0;
@@ -325,8 +327,6 @@ static bool begin_run(group_work *w, const hdi_group_rules *rules)
     memset(w->newest, 0, (kept + 1) * sizeof(*w->newest));
     for (uint32_t i = 0; i < s->root_count; i++)
         hdi_bit_set(w->ready, s->root[i]);
-    if (w->note_mask)
-        memset(w->note, 0, ((size_t)w->note_mask + 1) * sizeof(*w->note));
     if (rules->gather == HDI_GATHER_ALL)
         hdi_sched_scope_levels(s);
     return hdi_room_begin(&w->room, s, rules->cap);
@@ -364,7 +364,7 @@ static bool prepare(group_work *w)
     w->key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
     w->scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
     w->scratch = HDI_ARENA_ARRAY(arena, uint32_t, kept);
-    w->note = HDI_ARENA_ARRAY(arena, group_note, notes);
+    w->note = HDI_ARENA_ZEROED(arena, group_note, notes);
     w->note_mask = notes - 1;
     return !arena->failed;
 }
