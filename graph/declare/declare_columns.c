@@ -152,3 +152,34 @@ void hdi_free_columns(hd_graph *graph)
         hdi_free(&graph->allocator, *data_of(graph, &columns[i]),
                  bytes_of(&columns[i], graph->capacity[columns[i].group]));
 }
+
+/* HDI_RES_READERS of an access that reads an image in a layout. */
+uint64_t hdi_readers_of(uint32_t layout, uint32_t own_layout)
+{
+    const uint32_t bit_of[] = {HDI_LAYOUT_SHADER_READ_ONLY, HDI_LAYOUT_GENERAL,     HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY,
+                               HDI_LAYOUT_TRANSFER_SRC,     HDI_LAYOUT_PRESENT_SRC, own_layout};
+    const uint64_t first = HDI_RES_READERS & -HDI_RES_READERS;
+    for (size_t bit = 0; bit < sizeof(bit_of) / sizeof(bit_of[0]); bit++)
+        if (bit_of[bit] == layout)
+            return first << bit;
+    return HDI_RES_READERS & ~(HDI_RES_READERS >> 2);
+}
+
+void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image_row, uint32_t buffer_row,
+                    uint32_t own_layout, hdi_use_rules *rules)
+{
+    bool attachment = info->attachment == HDI_ATTACHMENT_COLOR || info->attachment == HDI_ATTACHMENT_DEPTH;
+    uint64_t flags =
+        (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) | (attachment ? HDI_USE_ATTACHMENT : 0);
+    for (uint32_t kind = 0; kind < HDI_RES_KINDS; kind++) {
+        bool is_buffer = kind & HDI_RES_BUFFER, allowed = is_buffer ? info->on_buffer : info->on_image;
+        size_t at = hdi_rule_index(access, (uint64_t)kind << HDI_RES_KIND_SHIFT);
+        uint64_t rule = (is_buffer ? info->buffer_usage : info->image_usage) | (info->reads ? 0 : HDI_RES_FULL) |
+                        (is_buffer || info->writes ? 0 : hdi_readers_of(info->layout, own_layout)) |
+                        (flags | (is_buffer ? HDI_USE_BUFFER : 0)) << HDI_RULE_FLAGS |
+                        (uint64_t)(is_buffer ? buffer_row : image_row) << HDI_RULE_ROW;
+        allowed = allowed && !(kind & HDI_RES_HISTORY && info->writes);
+        for (uint32_t type = 0; type <= HD_PASS_HOST; type++)
+            rules->of[type][at] = allowed && info->pass_types >> type & 1 ? rule : 0;
+    }
+}

@@ -51,6 +51,8 @@ hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t f
  * index of the first use that does not agree with those before it. */
 hd_result hdi_check_double_uses(hd_graph *graph, uint32_t first, uint32_t count, uint32_t *bad);
 
+/* HDI_RES_READERS of an access that reads an image in a layout. */
+uint64_t hdi_readers_of(uint32_t layout, uint32_t own_layout);
 /* The rules that uses of an access are checked by. access: where they go; rows: of images and of buffers. own_layout:
  * has a bit of its own among HDI_RES_READERS, beside those that accesses of the table read in. */
 void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image_row, uint32_t buffer_row,
