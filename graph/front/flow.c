@@ -225,25 +225,17 @@ static inline uint32_t came_to(const work *w, uint32_t seg, uint32_t parts)
     return all & ((UINT32_C(1) << parts) - 1);
 }
 
-/* Uses for which it matters whether a pass wrote what they find: where no part came before, no pass is no pass,
- * whatever the number. */
-static uint32_t checked_flags(const hdi_decl *decl)
-{
-    return decl->may_read_unwritten ? HDI_USE_READS : 0;
-}
-
 /* A visit of a segment that found no write of its part. */
 static HDI_APART void visit_again(const work *w, uint32_t id, uint32_t seg, uint32_t came, uint32_t flags)
 {
     hdi_visit *own = &w->out->visit[id];
     uint32_t late = hdi_visit_found(*own) & HDI_FOUND_LATE;
-    bool checked = (flags & checked_flags(w->decl)) != 0;
     state before = look_back(w, seg, came);
     if (hdi_visit_before(*own))
         *own = (*own >> 32 << 32) | late | writer_of(before);
     else
         *own = before | (newest_of(before) & flags << 30);
-    if (flags & HDI_USE_READS && writer_of(before) < w->decl->pass_count + checked)
+    if (flags & HDI_USE_READS && writer_of(before) < w->decl->pass_count + w->decl->may_read_unwritten)
         count_read(w, writer_of(before));
 }
 
@@ -253,10 +245,9 @@ static HDI_APART void visit_several_again(const work *w, uint32_t k, uint32_t us
     uint32_t flags = w->decl->use_flags[use], id = hdi_visit_found(w->out->visit[use]) & ~HDI_FOUND_SEVERAL;
     for (uint32_t row = 0; row < span.rows; row++) {
         for (uint32_t c = 0; c < span.cols; c++, id++) {
-            uint32_t seg = span.base + row * span.stride + c, came = came_to(w, seg, k);
-            if ((hdi_visit_found(w->out->visit[id]) & ~HDI_FOUND_LATE) == w->part[k].no_pass &&
-                (came || flags & checked_flags(w->decl)))
-                visit_again(w, id, seg, came, flags);
+            uint32_t seg = span.base + row * span.stride + c;
+            if ((hdi_visit_found(w->out->visit[id]) & ~HDI_FOUND_LATE) == w->part[k].no_pass)
+                visit_again(w, id, seg, came_to(w, seg, k), flags);
         }
     }
 }
@@ -280,20 +271,17 @@ static void close_part(uint32_t k, void *user)
     const hdi_decl *decl = w->decl;
     const uint32_t *const use_seg = w->frozen->use_seg;
     const hdi_visit *const visits = w->out->visit;
-    const uint32_t pass_count = decl->pass_count, no_pass = w->part[k].no_pass, checked = checked_flags(decl);
+    const uint32_t pass_count = decl->pass_count, no_pass = w->part[k].no_pass;
     uint32_t u = decl->pass_use_begin[hdi_range_begin(decl->pass_count, w->parts, k)];
     uint32_t end = decl->pass_use_begin[hdi_range_begin(decl->pass_count, w->parts, k + 1)];
     for (; k && u < end; u++) { /* no part is before the first */
         uint32_t found = hdi_visit_found(visits[u]);
         if (found < pass_count)
             continue;
-        if ((found & ~HDI_FOUND_LATE) == no_pass) {
-            uint32_t came = came_to(w, use_seg[u], k), flags = decl->use_flags[u];
-            if (came | (flags & checked))
-                visit_again(w, u, use_seg[u], came, flags);
-        } else if (found & HDI_FOUND_SEVERAL) {
+        if ((found & ~HDI_FOUND_LATE) == no_pass)
+            visit_again(w, u, use_seg[u], came_to(w, use_seg[u], k), decl->use_flags[u]);
+        else if (found & HDI_FOUND_SEVERAL)
             visit_several_again(w, k, u);
-        }
     }
     read_what_stays(w, hdi_range_begin(decl->res_count, w->parts, k),
                     hdi_range_begin(decl->res_count, w->parts, k + 1));

@@ -137,17 +137,11 @@ static HDI_INLINE bool fits(group_work *w, uint32_t rank, int64_t bytes)
            w->group > w->newest[rank] + find_float(w->s, w->s->rank_pass[rank]);
 }
 
-/* Behind the last rank of the window. */
-static HDI_INLINE uint32_t window_end(const group_work *w)
-{
-    const uint64_t end = (uint64_t)w->room.oldest + w->rules.window;
-    return end < w->s->kept_count ? (uint32_t)end : w->s->kept_count;
-}
-
 /* Takes what is ready and fits, by rank. Whether some pass was refused. */
 static bool fill_group(group_work *w)
 {
-    uint32_t end = window_end(w);
+    const uint32_t kept = w->s->kept_count, window = w->rules.window;
+    uint32_t end = window < kept - w->room.oldest ? w->room.oldest + window : kept;
     bool refused = false;
     for (uint32_t word = w->room.oldest / 64; word * 64 < end; word++) {
         for (uint64_t bits = w->ready[word]; bits; bits &= bits - 1) {
@@ -164,7 +158,7 @@ static bool fill_group(group_work *w)
                 continue;
             w->ready[word] ^= bits & -bits;
             take_pass(w, rank);
-            end = window_end(w);
+            end = window < kept - w->room.oldest ? w->room.oldest + window : kept;
         }
     }
     return refused;

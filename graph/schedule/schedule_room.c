@@ -38,9 +38,10 @@ bool hdi_room_begin(hdi_room *room, const hdi_sched *s, uint64_t cap)
     return true;
 }
 
-/* Goes on with the look up to a rank, or up to a rank where more than `most` is alive. Whether there is none. */
-static bool look_on(hdi_room *room, uint32_t rank, int64_t most)
+bool hdi_room_look(hdi_room *room, uint32_t rank, int64_t most)
 {
+    if (room->most > most)
+        hdi_room_look_anew(room);
     int64_t alive = room->alive_end, highest = room->most;
     uint32_t at = room->end;
     while (at < rank && highest <= most) {
@@ -55,17 +56,6 @@ static bool look_on(hdi_room *room, uint32_t rank, int64_t most)
     room->full = at - 1;
     room->alive_full = highest;
     return false;
-}
-
-bool hdi_room_fits(hdi_room *room, uint32_t rank, int64_t bytes)
-{
-    int64_t most = room->cap - bytes;
-    if (room->most <= most && (rank <= room->end || look_on(room, rank, most)))
-        return true;
-    if (room->full < rank && room->alive_full > most)
-        return false;
-    hdi_room_look_anew(room);
-    return look_on(room, rank, most);
 }
 
 int64_t hdi_room_open_shared(hdi_room *room, const hdi_sched *s, uint32_t rank)

@@ -120,9 +120,17 @@ typedef struct hdi_room {
 } hdi_room;
 /* False: memory ran out. `step` is allocated at the first call. */
 bool hdi_room_begin(hdi_room *room, const hdi_sched *s, uint64_t cap);
-/* Whether the cap leaves room for bytes at each rank from the oldest up to `rank`, exclusive. */
-bool hdi_room_fits(hdi_room *room, uint32_t rank, int64_t bytes);
 void hdi_room_look_anew(hdi_room *room);
+/* Goes on with the look up to a rank, or up to a rank where more than `most` is alive. Whether there is none. */
+bool hdi_room_look(hdi_room *room, uint32_t rank, int64_t most);
+/* Whether the cap leaves room for bytes at each rank from the oldest up to `rank`, exclusive. */
+static inline bool hdi_room_fits(hdi_room *room, uint32_t rank, int64_t bytes)
+{
+    int64_t most = room->cap - bytes;
+    if (room->most <= most && rank <= room->end)
+        return true;
+    return !(room->full < rank && room->alive_full > most) && hdi_room_look(room, rank, most);
+}
 /* At each rank from the oldest up to `end`, exclusive, so many more bytes are alive (fewer, where negative). */
 static inline void hdi_room_add(hdi_room *room, uint32_t end, int64_t bytes)
 {
