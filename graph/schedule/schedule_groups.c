@@ -43,7 +43,7 @@ typedef struct group_work {
     uint32_t *newest;
     uint32_t follower;   /* rank of a pass that takes over the bytes that the last group closed; HDI_NONE: none */
     group_note *note;    /* by the lowest bits of the segment, the next free place where other segments have those */
-    uint32_t note_mask, groups_before; /* groups of the runs before */
+    uint32_t note_mask, groups_before, noted; /* groups of the runs before; the newest group with notes */
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
 } group_work;
@@ -103,8 +103,8 @@ static HDI_INLINE void take_pass(group_work *w, uint32_t rank)
 {
     int64_t opens = hdi_room_take(&w->room, w->s, rank);
     w->newest[rank] = HDI_NONE;
-    if (w->s->rank[rank].mixed & HDI_MIXED_LAYOUTS)
-        agree_on_layouts(w, rank, true);
+    if (w->s->rank[rank].mixed & HDI_MIXED_LAYOUTS && agree_on_layouts(w, rank, true))
+        w->noted = w->group;
     w->out->slot_pass[w->slots] = w->s->rank_pass[rank];
     w->net[w->slots++] = opens;
     w->live += opens;
@@ -154,7 +154,7 @@ static bool fill_group(group_work *w)
                 refused = true;
                 continue;
             }
-            if (at->mixed & HDI_MIXED_LAYOUTS && !agree_on_layouts(w, rank, false))
+            if (at->mixed & HDI_MIXED_LAYOUTS && w->noted == w->group && !agree_on_layouts(w, rank, false))
                 continue;
             w->ready[word] ^= bits & -bits;
             take_pass(w, rank);
