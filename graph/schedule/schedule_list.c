@@ -77,10 +77,11 @@ static HDI_INLINE uint32_t *pred_of(const list_work *w, uint32_t rank)
 /* Whether a clock knows all that another one does. */
 static HDI_INLINE bool covers(const list_work *w, const uint32_t *clock, const uint32_t *other)
 {
-    for (uint32_t q = 0; q < w->words; q += 4) {
+    uint32_t q = 0;
+    do {
         if (hdi_u31x4_exceeds(other + q, clock + q))
             return false;
-    }
+    } while ((q += 4) < w->words);
     return true;
 }
 
@@ -259,14 +260,10 @@ static HDI_INLINE void admit(list_work *w, uint32_t rank)
 
 /* ---- choosing ---- */
 
-static HDI_INLINE bool needs_barrier(const list_work *w, uint32_t rank, const list_queue *q)
+/* pred: the newest slots that a pass depends on. */
+static HDI_INLINE bool needs_barrier(const uint32_t *pred, const list_queue *q)
 {
-    return pred_of(w, rank)[q->index] > q->group;
-}
-
-static HDI_INLINE bool needs_wait(const list_work *w, uint32_t rank, const list_queue *q)
-{
-    return !covers(w, q->knows, pred_of(w, rank));
+    return pred[q->index] > q->group;
 }
 
 /* The queue for a pass, and its start there, memory aside. A queue of another kind has its own passes to run: there a
@@ -274,13 +271,14 @@ static HDI_INLINE bool needs_wait(const list_work *w, uint32_t rank, const list_
 static HDI_INLINE list_choice find_queue(const list_work *w, const list_ready *l, uint32_t rank)
 {
     const hdi_list_node *v = &w->l.node[rank];
+    const uint32_t *pred = pred_of(w, rank);
     list_choice best = {NEVER, rank, l->queue[0]};
     double least = INFINITY;
     for (uint32_t i = 0; i < l->queue_count; i++) {
         list_queue *q = l->queue[i];
         double start = v->ready > q->free_at ? v->ready : q->free_at;
-        start += needs_barrier(w, rank, q) ? w->drain_us : 0.0;
-        start += needs_wait(w, rank, q) ? w->rules.handoff_us : 0.0;
+        start += needs_barrier(pred, q) ? w->drain_us : 0.0;
+        start += covers(w, q->knows, pred) ? 0.0 : w->rules.handoff_us;
         double biased = start + (double)(v->bias * l->foreign[i]);
         if (biased < least) {
             best.start = start;
@@ -435,11 +433,11 @@ static void schedule_pass(list_work *w, const list_choice *c)
     const hdi_list_node *v = &w->l.node[rank];
     list_queue *q = c->queue;
     double start = c->start;
-    if (needs_wait(w, rank, q)) { /* the price is not time that passes */
+    if (!covers(w, q->knows, pred_of(w, rank))) { /* the price is not time that passes */
         start -= w->rules.handoff_us;
         start = start > v->ready + w->rules.handoff_us ? start : v->ready + w->rules.handoff_us;
     }
-    if (needs_barrier(w, rank, q))
+    if (needs_barrier(pred_of(w, rank), q))
         q->group = slot;
     w->out->slot_pass[slot] = w->s->rank_pass[rank];
     w->out->slot_queue[slot] = (uint8_t)q->index;
@@ -510,7 +508,7 @@ static bool run(list_work *w)
         list_choice c = choose(w);
         if (c.rank == HDI_NONE)
             c = force_oldest(w);
-        if (needs_wait(w, c.rank, c.queue))
+        if (!covers(w, c.queue->knows, pred_of(w, c.rank)))
             c = find_widest(w, c);
         schedule_pass(w, &c);
         if (w->slots != check || check > kept / LAST_PART)
