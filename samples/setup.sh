@@ -78,7 +78,7 @@ build_packages=(build-essential cmake ninja-build pkg-config libcglm-dev libck-d
                 libmicrohttpd-dev libpng-dev libvulkan-dev libvulkan-volk-dev libwebp-dev glslang-tools spirv-tools)
 run_packages=(mesa-vulkan-drivers graphviz)
 test_packages=(chromium chromium-driver clang libcriterion-dev libtbb-dev libxcb1-dev python3 spin vulkan-validationlayers
-               vulkan-tools xvfb)
+               vulkan-tools xauth xvfb)
 
 # configure_and_build FOLDER PRESET [CMAKE-OPTION...] [-- NINJA-TARGET...]: quiet when it works; the log's errors when not.
 configure_and_build()
