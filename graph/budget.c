@@ -19,7 +19,7 @@ static uint64_t heap_bytes(const hdi_tables *t)
 static hd_result fit_window(const hdi_compile *c, uint64_t budget, hdi_goal goal, hdi_tables *best, uint64_t *least)
 {
     hdi_tables *t = c->tables;
-    goal.cap = budget;
+    goal.cap = goal.enough = budget;
     for (int attempt = 0; attempt < 4; attempt++) {
         hd_result result = hdi_run_back(c, &goal);
         if (result != HD_OK)

@@ -166,7 +166,7 @@ hd_result hdi_run_back(const hdi_compile *c, const hdi_goal *goal)
     lap(desc, HD_PHASE_LIFETIME, since);
     hdi_packing packing = {.lean = goal->cap || goal->order != HD_ORDER_OVERLAP,
                            .effort = desc->packing_effort,
-                           .enough = goal->cap ? desc->memory_budget : 0};
+                           .enough = goal->enough};
     if (result == HD_OK)
         result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, crew, arena,
                            &t->placed);

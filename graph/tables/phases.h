@@ -184,12 +184,12 @@ typedef enum hdi_gather {
     HDI_GATHER_ALL,   /* wherever there is room, and others wait as if they did */
 } hdi_gather;
 
-/* What the schedule aims at. cap 0: the rules of the order; else bytes that transients may take, with a window of
- * ranks. */
+/* What an attempt aims at. cap 0: the rules of the order; else bytes that transients may take, with a window of ranks.
+ * enough: bytes of heaps below which the packing is not improved, 0: it is. */
 typedef struct hdi_goal {
     hd_order order;
     double handoff_us;
-    uint64_t cap;
+    uint64_t cap, enough;
     uint32_t window;
     hdi_gather gather;
 } hdi_goal;
