@@ -117,7 +117,7 @@ static const hdi_side *side_on(const epoch *e, uint32_t queue)
 
 /* Stages and accesses of all that comes next, as one queue's barrier can name them: the others stand behind the
  * semaphore, which ALL_COMMANDS reaches; the host has a stage of its own. */
-static void everybody(const work *w, const epoch *behind, bool reads, uint32_t queue, hdi_scopes *does)
+static void all_accesses(const work *w, const epoch *behind, bool reads, uint32_t queue, hdi_scopes *does)
 {
     const hdi_side *own = side_on(behind, queue), *host = side_on(behind, w->queues->host);
     uint32_t others = behind->queues & ~(1u << queue);
@@ -147,7 +147,7 @@ static void at_producer(events *e, const hdi_step *step, const hdi_side *last, c
         own_at.high = hdi_before_slot(w, own->first);
     if (from->layout != to->layout) {
         at.high = own_at.high < at.high ? own_at.high : at.high;
-        everybody(w, behind, to->flags & HDI_EPOCH_READS, queue, &does);
+        all_accesses(w, behind, to->flags & HDI_EPOCH_READS, queue, &does);
         ask_part(e, at, does, step->seg, (layouts){from->layout & to->keeps, to->layout}, why);
         return;
     }
@@ -241,7 +241,7 @@ static void list_extra(events *e, const hdi_extra_step *extra)
         find_epoch(w, extra->step, step->slot + 1, &behind);
         why = (hdi_cause){HD_REASON_FIRST_USE, hazards->slot_pass[step->slot], res};
     }
-    everybody(w, &behind, to && to->flags & HDI_EPOCH_READS, queue, &does);
+    all_accesses(w, &behind, to && to->flags & HDI_EPOCH_READS, queue, &does);
     others_rely(w, behind.sides, behind.count, extra->slot);
     if (last) {
         from = hdi_kind_of(hazards, hazards->step[last - 1].to);

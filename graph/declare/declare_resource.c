@@ -187,7 +187,7 @@ static inline hd_resource declare_buffer(hd_graph *graph, const hd_buffer_desc *
     if (HDI_UNLIKELY(sharing > HD_SHARING_CONCURRENT))
         return bad_sharing(graph, name);
     if (HDI_UNLIKELY(bytes == 0))
-        sharing = HD_SHARING_AUTO; /* nobody owns a token */
+        sharing = HD_SHARING_AUTO; /* a token has no owner */
     graph->res_info[graph->res_count] =
         (hdi_res_info){.name = name, .bytes = bytes, .usage = usage, .sharing = sharing};
     return add_resource(graph, HDI_RES_BUFFER | sharing_flag(sharing));

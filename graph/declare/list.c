@@ -131,7 +131,7 @@ static void close_lists(hd_graph *graph)
     lists->failed = false;
 }
 
-/* A list that has joined is opened again in the frame after the next one, so that whoever uses it until then is told.
+/* A list that has joined is opened again in the frame after the next one, so that a use until then is an error.
  */
 static void rest_lists(hdi_lists *lists)
 {

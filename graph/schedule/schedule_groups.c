@@ -191,7 +191,7 @@ static void take_follower(group_work *w)
     }
 }
 
-/* Lists the last uses of the group, without a branch for them, as which these are nobody can predict. */
+/* Lists the last uses of the group, without a branch for them: which these are cannot be predicted. */
 static uint32_t find_last_uses(const group_work *w)
 {
     const hdi_sched *s = w->s;
@@ -247,7 +247,7 @@ static HDI_INLINE void release(group_work *w, uint32_t slot, int64_t closed)
         uint32_t rank = s->pass_rank[next] - s->rank_begin;
         bool last = --s->pass_left[next] == 0;
         w->newest[rank] = w->group;
-        w->ready[rank / 64] |= (uint64_t)last << rank % 64; /* no branch: nobody can predict it */
+        w->ready[rank / 64] |= (uint64_t)last << rank % 64; /* no branch: it cannot be predicted */
         if (closed && last && s->rank[rank].opens == closed && !s->rank[rank].mixed)
             w->follower = rank;
     }

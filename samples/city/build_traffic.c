@@ -1,6 +1,6 @@
 #include "scene.h"
 
-/* Who moves: cars and buses in their lanes, people under umbrellas on the pavements. Where each is follows from the
+/* What moves: cars and buses in their lanes, people under umbrellas on the pavements. Where each is follows from the
  * time alone. */
 
 static const float dyes[8][3] = {{0.02f, 0.02f, 0.025f}, {0.14f, 0.15f, 0.16f}, {0.25f, 0.012f, 0.02f},

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_frames.h"
 #include "random.h"
 #include "random_graph.h"
-#include "run.h"
 #include "stream_content.h"
-#include "vk_fixture.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { SEEDS = 3, NEEDS = 4, ALONE = 10 }; /* many times as slow there */
@@ -38,29 +37,6 @@ static note verify(const hd_stream *stream)
     hd_result result = hd_stream_verify(stream, &(hd_verify_desc){.message = take, .user = &n, .max_messages = 10000});
     cr_assert(result == HD_OK || result == HD_PLAN_INVALID);
     return n;
-}
-
-static hd_stream *capture(const hd_graph *graph)
-{
-    char error[512] = "";
-    run_report report = {0};
-    hd_stream *stream = NULL;
-    hdt_vk_keep_libraries();
-    hdt_vk_three_families(true, 0);
-    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.get_instance_proc = hdt_vk_hooked}), HD_OK);
-    cr_assert_eq(hd_capture_begin(), HD_OK);
-    run_desc desc = {.graph = graph, .frames = 3, .scale = 16};
-    desc.vk.get_instance_proc = hd_capture_get_instance_proc;
-    hd_result result = run_graph(&desc, &report, error, sizeof(error));
-    if (hdt_vk_none(result)) {
-        hd_capture_close();
-        cr_skip_test("no Vulkan 1.3 device: %s", error);
-    }
-    cr_assert_eq(result, HD_OK, "%s", error);
-    run_report_free(&report);
-    cr_assert_eq(hd_capture_end(&stream), HD_OK);
-    hd_capture_close();
-    return stream;
 }
 
 static void expect_valid(const hd_stream *s, const hd_stream_graph *g, const uint8_t *keep, unsigned content,
@@ -131,7 +107,7 @@ Test(capture_graph, what_frames_need, .timeout = 1000)
     cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
     for (uint64_t seed = first; seed < first + count; seed++) {
         hdt_random_executable_graph(graph, seed, 8 + (uint32_t)(seed % 12));
-        hd_stream *stream = capture(graph);
+        hd_stream *stream = capture_frames(graph, 3);
         try_stream(stream, seed, &left_out, &dead);
         hd_stream_free(stream);
     }

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_frames.h"
 #include "random.h"
 #include "random_graph.h"
-#include "run.h"
 #include "stream_brute.h"
 #include "stream_mutate.h"
-#include "vk_fixture.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { PLACES = 4, SEEDS = 1 }; /* many times as slow there */
@@ -49,29 +48,6 @@ static note verify(const hd_stream *stream)
     hd_result result = hd_stream_verify(stream, &(hd_verify_desc){.message = take, .user = &n, .max_messages = 10000});
     cr_assert(result == HD_OK || result == HD_PLAN_INVALID);
     return n;
-}
-
-static hd_stream *capture(const hd_graph *graph)
-{
-    char error[512] = "";
-    run_report report = {0};
-    hd_stream *stream = NULL;
-    hdt_vk_keep_libraries();
-    hdt_vk_three_families(true, 0);
-    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.get_instance_proc = hdt_vk_hooked}), HD_OK);
-    cr_assert_eq(hd_capture_begin(), HD_OK);
-    run_desc desc = {.graph = graph, .frames = 2, .scale = 16};
-    desc.vk.get_instance_proc = hd_capture_get_instance_proc;
-    hd_result result = run_graph(&desc, &report, error, sizeof(error));
-    if (hdt_vk_none(result)) {
-        hd_capture_close();
-        cr_skip_test("no Vulkan 1.3 device: %s", error);
-    }
-    cr_assert_eq(result, HD_OK, "%s", error);
-    run_report_free(&report);
-    cr_assert_eq(hd_capture_end(&stream), HD_OK);
-    hd_capture_close();
-    return stream;
 }
 
 static bool ranges_meet(const hd_range *a, const hd_range *b)
@@ -188,7 +164,7 @@ Test(capture_mutants, by_the_plain_graph, .timeout = 1000)
     cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
     for (uint64_t seed = first; seed < first + count; seed++) {
         hdt_random_executable_graph(graph, seed, 8 + (uint32_t)(seed % 12));
-        hd_stream *stream = capture(graph);
+        hd_stream *stream = capture_frames(graph, 2);
         break_it(stream, seed, tallies);
         hd_stream_free(stream);
     }

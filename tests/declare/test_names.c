@@ -57,7 +57,7 @@ static void add_occlusion(hd_graph *g)
 Test(names, modules_pass_resources_on)
 {
     add_occlusion(graph);
-    cr_expect_eq(hd_graph_find(graph, "occlusion").id, 0u, "nobody made depth");
+    cr_expect_eq(hd_graph_find(graph, "occlusion").id, 0u, "no pass made depth");
     for (int frame = 0; frame < 3; frame++) {
         hd_graph_begin(graph);
         cr_expect_eq(hd_graph_find(graph, "depth").id, 0u, "of the frame before");

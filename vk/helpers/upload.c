@@ -10,7 +10,7 @@
 #include "vk_memory.h"
 
 /* hd_vk_upload_async and what becomes of it. Data lies in a ring of mapped memory in the order in which it was handed
- * over; each upload has an entry in a second ring, found by its token. Whoever hands over takes room under the lock and
+ * over; each upload has an entry in a second ring, found by its token. The thread that hands over takes room under the lock and
  * copies outside of it. The graph's thread declares passes for entries, oldest first; executing the frame makes them
  * planned; that a later frame found it finished makes them done. The oldest ones go, and their room with them, when the
  * next upload looks for some.

@@ -1,5 +1,5 @@
-/* What is connected with what: producers and consumers, who had bytes before and after, what runs side by side. All is
- * worked out for one thing at a time, when it is selected. */
+/* What is connected with what: producers and consumers, resources that had the same bytes before and after, passes that
+ * run side by side. All is worked out for one thing at a time, when it is selected. */
 
 function rangesEqual(a, b) {
     const x = a.range, y = b.range;

@@ -74,7 +74,7 @@ static void add_entry(content *w, uint32_t *list, const gentry *entry)
     *list = w->entry_count++;
 }
 
-/* ---- who wrote a box ---- */
+/* ---- writes that a box shows ---- */
 
 /* What of box lies outside of part, in up to six slabs. */
 static int cut_box(const hd_stream_box *box, const hd_stream_box *part, hd_stream_box *slabs)

@@ -47,7 +47,7 @@ vec3 room(vec2 at, vec2 extent, vec3 d, ivec2 cell, uint seed)
         return wash * 0.3 * glow;
     float shelf = hash2(ivec2(floor(vec2(hit.x * 1.7 + hit.z, q.y * 5.0))) + cell * 7, seed + 3u);
     float tall = 0.16 + 0.24 * hash2(ivec2(int(floor(hit.x * 1.3 + hit.z * 0.9)), 3) + cell * 5, seed + 9u);
-    if (q.y < tall) // furniture, and who sits there
+    if (q.y < tall) // furniture, and people
         wash *= 0.22 + 0.30 * shelf * vec3(1.0, 0.8, 0.7);
     else if (shelf > 0.93)
         wash *= 0.35; // pictures on the wall

@@ -1,5 +1,5 @@
 /* heddle/view.h: a running engine's plan in a browser. The page of hd_plan_write_page, served by the process itself to
- * its own machine; it shows each plan that it is given while someone looks. A library of its own, heddle_view, built
+ * its own machine; it shows each plan that it is given while a page is open. A library of its own, heddle_view, built
  * where libmicrohttpd is found. */
 #ifndef HEDDLE_VIEW_H
 #define HEDDLE_VIEW_H
