@@ -13,15 +13,31 @@ typedef struct array {
 
 #define ARRAY(name, type)                                                                                              \
     {                                                                                                                  \
-        offsetof(hd_stream, name), offsetof(hd_stream, type##_count), offsetof(hd_stream, type##_room),               \
+        offsetof(hd_stream, name), offsetof(hd_stream, type##_count), offsetof(hd_stream, type##_room),                \
             sizeof(*((hd_stream *)0)->name)                                                                            \
     }
 static const array arrays[] = {
-    ARRAY(strings, string),   ARRAY(queues, queue), ARRAY(resources, resource), ARRAY(semaphores, semaphore),
-    ARRAY(submits, submit),   ARRAY(syncs, sync),   ARRAY(commands, command),   ARRAY(barriers, barrier),
-    ARRAY(accesses, access),
+    ARRAY(strings, string),  ARRAY(queues, queue),   ARRAY(resources, resource), ARRAY(semaphores, semaphore),
+    ARRAY(submits, submit),  ARRAY(syncs, sync),     ARRAY(commands, command),   ARRAY(barriers, barrier),
+    ARRAY(accesses, access), ARRAY(objects, object), ARRAY(datas, data),         ARRAY(refs, ref),
+    ARRAY(bytes, byte),
 };
-enum { STRINGS, QUEUES, RESOURCES, SEMAPHORES, SUBMITS, SYNCS, COMMANDS, BARRIERS, ACCESSES, ARRAYS };
+enum {
+    STRINGS,
+    QUEUES,
+    RESOURCES,
+    SEMAPHORES,
+    SUBMITS,
+    SYNCS,
+    COMMANDS,
+    BARRIERS,
+    ACCESSES,
+    OBJECTS,
+    DATAS,
+    REFS,
+    BYTES,
+    ARRAYS
+};
 
 static void **pointer_of(const hd_stream *s, const array *a)
 {
@@ -38,12 +54,19 @@ static uint32_t *room_of(const hd_stream *s, const array *a)
     return (uint32_t *)((char *)s + a->room);
 }
 
+static bool make_room(hd_stream *s, int which, uint32_t more)
+{
+    const array *a = &arrays[which];
+    uint32_t count = *count_of(s, a);
+    return more < UINT32_MAX - count &&
+           hdi_grow(&s->allocator, pointer_of(s, a), room_of(s, a), count + more, a->bytes) == HD_OK;
+}
+
 static void *append(hd_stream *s, int which)
 {
     const array *a = &arrays[which];
     uint32_t *count = count_of(s, a);
-    if (*count == UINT32_MAX - 1 ||
-        hdi_grow(&s->allocator, pointer_of(s, a), room_of(s, a), *count + 1, a->bytes) != HD_OK)
+    if (!make_room(s, which, 1))
         return NULL;
     void *element = (char *)*pointer_of(s, a) + (size_t)*count * a->bytes;
     memset(element, 0, a->bytes);
@@ -64,6 +87,37 @@ APPEND(sync, SYNCS)
 APPEND(command, COMMANDS)
 APPEND(barrier, BARRIERS)
 APPEND(access, ACCESSES)
+
+/* Behind the element that is none. */
+static void *append_numbered(hd_stream *s, int which)
+{
+    return *count_of(s, &arrays[which]) || append(s, which) ? append(s, which) : NULL;
+}
+
+uint32_t hdi_stream_object(hd_stream *s, const hd_stream_object *object)
+{
+    hd_stream_object *slot = append_numbered(s, OBJECTS);
+    if (!slot)
+        return 0;
+    *slot = *object;
+    return s->object_count - 1;
+}
+
+uint32_t hdi_stream_data(hd_stream *s, const void *bytes, uint32_t byte_count, const uint32_t *refs, uint32_t ref_count)
+{
+    hd_stream_data *slot =
+        make_room(s, BYTES, byte_count) && make_room(s, REFS, ref_count) ? append_numbered(s, DATAS) : NULL;
+    if (!slot)
+        return 0;
+    *slot = (hd_stream_data){s->byte_count, byte_count, s->ref_count, ref_count};
+    if (byte_count)
+        memcpy(s->bytes + s->byte_count, bytes, byte_count);
+    if (ref_count)
+        memcpy(s->refs + s->ref_count, refs, ref_count * sizeof(*refs));
+    s->byte_count += byte_count;
+    s->ref_count += ref_count;
+    return s->data_count - 1;
+}
 
 hd_stream *hdi_stream_make(const hd_allocator *allocator)
 {
@@ -120,6 +174,7 @@ hd_result hd_stream_copy(const hd_stream *from, hd_stream **out)
     if (!s)
         return HD_OUT_OF_MEMORY;
     s->unseen = from->unseen;
+    s->device = from->device;
     for (uint32_t i = 0; i < from->string_count; i++) {
         if (hdi_stream_string(s, from->strings[i]) == HD_NONE) {
             hd_stream_free(s);

@@ -21,6 +21,7 @@ typedef struct hd_stream_resource {
     uint32_t aspects;       /* VkImageAspectFlags; 0: a buffer */
     uint32_t layout;        /* of an image when the stream begins; HD_NONE: not known */
     uint32_t flags;         /* HD_STREAM_* */
+    uint32_t object;        /* in objects; 0: not known */
 } hd_stream_resource;
 #define HD_STREAM_CONCURRENT 1u
 #define HD_STREAM_OLD 2u    /* from before the stream: owner and layout are not known, content counts as defined */
@@ -62,6 +63,9 @@ typedef struct hd_stream_access {
 /* By its pass; not checked against commands of that pass, but for those that write what it only reads. */
 #define HD_STREAM_DECLARED 1u
 #define HD_STREAM_LOST 2u /* what stands there is thrown away afterwards */
+/* What the capture saw in memory that the host can see, or in an image that is presented: a write of the host's by its
+ * bytes, a read by the hash of what stood there. Orders nothing, and is checked against nothing. */
+#define HD_STREAM_OBSERVED 4u
 
 typedef enum hd_stream_kind {
     HD_STREAM_ACCESS,  /* begin, count: accesses */
@@ -79,7 +83,10 @@ typedef struct hd_stream_command {
     uint32_t begin, count;
     uint32_t buffer; /* command buffers have numbers: at the next one, all state is unset */
     uint64_t sets,
-        uses; /* HD_STREAM_STATE_*: state of the command buffer; a command that does both uses what was before */
+        uses;      /* HD_STREAM_STATE_*: state of the command buffer; a command that does both uses what was before */
+    uint32_t data; /* in datas: what it was given; 0: not known */
+    uint32_t changes; /* in objects: one that holds more than its creation gave it (a descriptor set, a pool of
+                       * queries), and of which the command changes a part; 0: none */
 } hd_stream_command;
 /* State of a command buffer, a bit each. */
 #define HD_STREAM_STATE_PIPELINE(point) (UINT64_C(1) << (point)) /* 0 graphics, 1 compute */
@@ -91,8 +98,10 @@ typedef struct hd_stream_command {
 #define HD_STREAM_STATE_VIEWPORT (UINT64_C(1) << 28)
 #define HD_STREAM_STATE_SCISSOR (UINT64_C(1) << 29)
 #define HD_STREAM_STATE_DYNAMIC(k)                                                                                     \
-    (UINT64_C(1) << (30 + (k))) /* other dynamic state, in the order of capture_bind.c                                 \
-                                 */
+    (UINT64_C(1) << (30 + (k)))                   /* other dynamic state, in the order of capture_bind.c               \
+                                                   */
+#define HD_STREAM_STATE_OTHER (UINT64_C(1) << 49) /* all other state */
+#define HD_STREAM_STATE_QUERY (UINT64_C(1) << 50) /* what queries that have begun count */
 
 typedef struct hd_stream_submit {
     uint32_t queue;
@@ -104,7 +113,20 @@ typedef struct hd_stream_submit {
     uint32_t signal_begin, signal_count;   /* in syncs */
 } hd_stream_submit;
 
-/* Plain arrays, in the order of the calls. A caller that changes them keeps them consistent. */
+/* What a call was given: bytes, and the objects that they name. vk/capture/call.h says what the bytes are. */
+typedef struct hd_stream_data {
+    uint32_t byte_begin, byte_count; /* in bytes */
+    uint32_t ref_begin, ref_count;   /* in refs, which are numbers in objects */
+} hd_stream_data;
+
+/* What a call made, behind all that it names: an image, a pipeline, an image that has its memory. */
+typedef struct hd_stream_object {
+    uint32_t name; /* the Vulkan function, in strings */
+    uint32_t data; /* in datas */
+} hd_stream_object;
+
+/* Plain arrays, in the order of the calls. objects and datas, where there are any, begin with an element that is none:
+ * their numbers begin with 1. A caller that changes them keeps them consistent. */
 typedef struct hd_stream {
     hd_allocator allocator;
     uint64_t unseen; /* calls whose accesses are not known */
@@ -117,10 +139,15 @@ typedef struct hd_stream {
     hd_stream_command *commands;
     hd_stream_barrier *barriers;
     hd_stream_access *accesses;
+    hd_stream_object *objects;
+    hd_stream_data *datas;
+    uint32_t *refs;
+    uint8_t *bytes;
+    uint32_t device; /* in objects; 0: the stream does not say enough to be replayed */
     uint32_t string_count, queue_count, resource_count, semaphore_count, submit_count, sync_count, command_count,
-        barrier_count, access_count;
+        barrier_count, access_count, object_count, data_count, ref_count, byte_count;
     uint32_t string_room, queue_room, resource_room, semaphore_room, submit_room, sync_room, command_room, barrier_room,
-        access_room; /* of the arrays */
+        access_room, object_room, data_room, ref_room, byte_room; /* of the arrays */
 } hd_stream;
 
 void hd_stream_free(hd_stream *stream);
@@ -180,6 +207,7 @@ typedef enum hd_stream_edge_kind {
     HD_STREAM_EDGE_STATE,   /* to uses state of the command buffer that from sets */
     HD_STREAM_EDGE_PAIR,    /* of one rendering: neither goes without the other */
     HD_STREAM_EDGE_ORDER,   /* from must be finished before to; the content of to needs nothing of it */
+    HD_STREAM_EDGE_OBJECT,  /* to names an object of which from changes a part (descriptors, queries) */
 } hd_stream_edge_kind;
 typedef struct hd_stream_edge {
     uint32_t from, to;       /* nodes */

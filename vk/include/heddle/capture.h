@@ -40,6 +40,10 @@ typedef struct hd_capture_desc {
     /* The stream has the commands that set state, too (pipelines, descriptors, push constants, buffers, dynamic state),
      * and draws and dispatches say which they use: for hd_stream_graph_build. Makes it some times as long. */
     bool state;
+    /* The stream can be replayed (heddle/replay.h): it has what commands, pipelines, descriptor sets and memory were
+     * given, what the host writes to mapped memory, and hashes of what is presented and of what the host can read.
+     * Includes state. hd_capture_begin must come before the instance is made. */
+    bool replay;
 } hd_capture_desc;
 
 /* One at a time in a process, before the device (the objects) that are to be seen. desc may be null. HD_OK,

@@ -1,0 +1,125 @@
+/* Calls of Vulkan as bytes: what a command or a creation was given, with numbers of objects in place of handles, so
+ * that it can be called again in another process. The descriptions of all structures and functions come from the
+ * registry of the Vulkan headers (vk.xml) when heddle is built (registry.py).
+ *
+ * A structure becomes its own bytes, in which pointers are 0 and a handle is the place, counted from 1, in the list of
+ * objects that the data names (0: null, or an object that is not known), and behind them what its pointers point to, in
+ * the order of its members, by the same rule; of a chain of pNext what is known, each behind its sType, closed by a
+ * sType of UINT32_MAX. The bytes are of this machine: little endian, 64-bit pointers. */
+#ifndef HDI_CALL_H
+#define HDI_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <heddle/vk.h>
+
+#include "arena.h"
+
+typedef struct hdi_call_field {
+    uint32_t offset; /* in the structure */
+    uint8_t kind;    /* HDI_CALL_* */
+    uint8_t levels;  /* of pointers: 0, a member (or an array of count of them) that stands in the structure; 1; 2 */
+    uint8_t text;    /* strings end with a zero */
+    uint32_t bytes;  /* of an element */
+    uint32_t object; /* VkObjectType of handles */
+    const struct hdi_call_type *type; /* of structures */
+    /* How many elements, and whether the pointer is valid; both get the structure that the field stands in. Null: 1,
+     * and always. */
+    uint64_t (*count)(const void *structure);
+    bool (*valid)(const void *structure);
+} hdi_call_field;
+enum {
+    HDI_CALL_PLAIN,    /* bytes without pointers */
+    HDI_CALL_STRUCT,   /* of a type that has fields */
+    HDI_CALL_HANDLE,   /* of an object */
+    HDI_CALL_COMMANDS, /* the command buffer, device or queue that the call is for: 0 in the bytes */
+    HDI_CALL_CHAIN,    /* pNext */
+    HDI_CALL_DROPPED,  /* allocators, user data: null */
+};
+
+/* A structure, or the arguments of a function as one; fields: those that are more than their bytes. */
+typedef struct hdi_call_type {
+    const char *name;
+    uint32_t bytes;
+    uint32_t stype; /* UINT32_MAX: none */
+    const hdi_call_field *fields;
+    uint32_t field_count;
+} hdi_call_type;
+
+typedef struct hdi_call {
+    const char *name;          /* the Vulkan function */
+    const hdi_call_type *type; /* its arguments; of functions that make one object: the structure that they are given */
+    PFN_vkVoidFunction hook;   /* tells hdi_call_recorded or hdi_call_made, and calls *next */
+    PFN_vkVoidFunction *next;
+    void (*invoke)(PFN_vkVoidFunction function, const void *arguments); /* of commands; null: a creation */
+    uint32_t makes;                                                     /* VkObjectType of creations */
+} hdi_call;
+
+/* Null: not known (among them: heddle was built without the registry). */
+const hdi_call *hdi_call_find(const char *name);
+const hdi_call_type *hdi_call_type_find(const char *name);
+const hdi_call_type *hdi_call_chain_find(uint32_t stype);
+
+/* What hooks tell; vk/capture has them. hdi_call_recorded before the command is handed on, hdi_call_made after the
+ * object was made. */
+void hdi_call_recorded(VkCommandBuffer commands, const hdi_call *call, const void *arguments);
+void hdi_call_made(const hdi_call *call, uint64_t handle, const void *info);
+
+typedef struct hdi_call_writer {
+    hd_allocator allocator;
+    uint8_t *bytes;
+    uint32_t *refs;
+    uint32_t byte_count, ref_count, byte_room, ref_room;
+    /* The object of a handle; 0: not known. */
+    uint32_t (*object)(void *user, uint32_t type, uint64_t handle);
+    void *user;
+    bool failed;  /* no memory */
+    bool unknown; /* an object, a structure of a chain or a union that was not known is left out */
+} hdi_call_writer;
+void hdi_call_writer_free(hdi_call_writer *w);
+/* Appends to what stands in the writer; a caller empties it by byte_count and ref_count. */
+void hdi_call_write(hdi_call_writer *w, const hdi_call_type *type, const void *value);
+void hdi_call_write_bytes(hdi_call_writer *w, const void *bytes, uint32_t count);
+uint32_t hdi_call_write_ref(hdi_call_writer *w, uint32_t object); /* its place, counted from 1 */
+
+typedef struct hdi_call_reader {
+    const uint8_t *bytes;
+    const uint32_t *refs;
+    uint32_t byte_count, ref_count, at;
+    hdi_arena *arena; /* of what is read */
+    /* The handle of an object, of the type that the field has. */
+    uint64_t (*handle)(void *user, uint32_t object);
+    void *user;
+    uint64_t commands; /* for HDI_CALL_COMMANDS */
+    bool failed;       /* no memory, or the bytes are not those of the type; nothing beyond them is touched */
+} hdi_call_reader;
+/* Null: failed. Lives as long as the arena. */
+void *hdi_call_read(hdi_call_reader *r, const hdi_call_type *type);
+/* Null: there are not so many. */
+const void *hdi_call_read_bytes(hdi_call_reader *r, uint32_t count);
+
+/* ---- calls whose data is not one structure ----
+ *
+ * vkCreateInstance          VkInstanceCreateInfo
+ * vkCreateDevice            refs: the instance; VkDeviceCreateInfo; VkPhysicalDeviceMemoryProperties;
+ *                           u32 families, VkQueueFlags of each
+ * vkAllocateMemory          VkMemoryAllocateInfo
+ * vkBindImageMemory,
+ * vkBindBufferMemory        refs: the image or buffer as it was made, the memory; u64 offset. The object that has
+ * memory: its handle is that of the first one vkGetSwapchainImagesKHR   refs: the swapchain; u32 index. An image of it
+ * vkCreateSwapchainKHR      VkSwapchainCreateInfoKHR, without its surface and the older swapchain
+ * vkCreate*Pipelines        the VkGraphics- or VkComputePipelineCreateInfo of the one, without a cache
+ * vkAllocateDescriptorSets  VkDescriptorSetAllocateInfo of the one set
+ * Commands of a host queue:
+ * vkUpdateDescriptorSets    changes the set: u32 count, and as many VkWriteDescriptorSet; u32 count,
+ * VkCopyDescriptorSet vkResetQueryPool          its arguments "host write"              refs: the memory; u64 offset in
+ * it, then the bytes. Accesses: all that share them, OBSERVED "host read"               refs: the memory; u64 offset,
+ * bytes, hash (hdi_hash_bytes, seed 0). Accesses as above And of a submit: vkQueuePresentKHR         u64 hash of the
+ * texels of the image that its access names, tightly packed by rows
+ *
+ * Barriers, events and vkCmdExecuteCommands have no data: the stream's own lists say it all, and what secondary command
+ * buffers hold stands in the primary ones. */
+
+#endif
