@@ -89,8 +89,8 @@ typedef struct hdi_call_reader {
     const uint32_t *refs;
     uint32_t byte_count, ref_count, at;
     hdi_arena *arena; /* of what is read */
-    /* The handle of an object, of the type that the field has. */
-    uint64_t (*handle)(void *user, uint32_t object);
+    /* The handle of an object. type: the VkObjectType that the field has; an object of another one is none (0). */
+    uint64_t (*handle)(void *user, uint32_t type, uint32_t object);
     void *user;
     uint64_t commands; /* for HDI_CALL_COMMANDS */
     bool failed;       /* no memory, or the bytes are not those of the type; nothing beyond them is touched */
@@ -108,16 +108,22 @@ const void *hdi_call_read_bytes(hdi_call_reader *r, uint32_t count);
  * vkAllocateMemory          VkMemoryAllocateInfo
  * vkBindImageMemory,
  * vkBindBufferMemory        refs: the image or buffer as it was made, the memory; u64 offset. The object that has
- * memory: its handle is that of the first one vkGetSwapchainImagesKHR   refs: the swapchain; u32 index. An image of it
+ *                           memory: its handle is that of the first one
+ * vkGetSwapchainImagesKHR   refs: the swapchain; u32 index. An image of it
  * vkCreateSwapchainKHR      VkSwapchainCreateInfoKHR, without its surface and the older swapchain
  * vkCreate*Pipelines        the VkGraphics- or VkComputePipelineCreateInfo of the one, without a cache
  * vkAllocateDescriptorSets  VkDescriptorSetAllocateInfo of the one set
+ *
  * Commands of a host queue:
- * vkUpdateDescriptorSets    changes the set: u32 count, and as many VkWriteDescriptorSet; u32 count,
- * VkCopyDescriptorSet vkResetQueryPool          its arguments "host write"              refs: the memory; u64 offset in
- * it, then the bytes. Accesses: all that share them, OBSERVED "host read"               refs: the memory; u64 offset,
- * bytes, hash (hdi_hash_bytes, seed 0). Accesses as above And of a submit: vkQueuePresentKHR         u64 hash of the
- * texels of the image that its access names, tightly packed by rows
+ *
+ * vkUpdateDescriptorSets    changes the set: u32 count, and as many VkWriteDescriptorSet; u32 count, VkCopyDescriptorSet
+ * vkResetQueryPool          its arguments
+ * "host write"              refs: the memory; u64 offset in it, then the bytes. Accesses: all that share them, OBSERVED
+ * "host read"               refs: the memory; u64 offset, bytes, hash (hdi_hash_bytes, seed 0). Accesses as above
+ *
+ * And of a submit:
+ *
+ * vkQueuePresentKHR         u64 hash of the texels of the image that its access names, tightly packed by rows
  *
  * Barriers, events and vkCmdExecuteCommands have no data: the stream's own lists say it all, and what secondary command
  * buffers hold stands in the primary ones. */
