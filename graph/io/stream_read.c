@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base64.h"
 #include "json_error.h"
 
 /* Reads a stream from JSON that any program may have written. Everything is checked for type and range, so that readers
@@ -120,6 +121,77 @@ static bool box(reader *r, const json_t *object, uint32_t resource, hd_stream_bo
     return true;
 }
 
+/* ---- what calls were given ---- */
+
+/* 0: none. */
+static bool is_object(reader *r, const char *key, uint32_t object)
+{
+    return !object || object < r->s->object_count ||
+           hdi_json_fail(&r->json, "'%s' is object %u of %u", key, object,
+                         r->s->object_count ? r->s->object_count - 1 : 0);
+}
+
+static bool read_refs(reader *r, const json_t *list, uint32_t *out)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        uint64_t ref;
+        if (!hdi_json_natural(&r->json, item, "refs", UINT32_MAX, &ref) || !is_object(r, "refs", (uint32_t)ref))
+            return false;
+        if (!ref)
+            return hdi_json_fail(&r->json, "'refs' names object 0");
+        out[i] = (uint32_t)ref;
+    }
+    return true;
+}
+
+/* *out: in datas; 0: the call says nothing. */
+static bool read_data(reader *r, const json_t *object, uint32_t *out)
+{
+    hd_stream *s = r->s;
+    const json_t *refs, *data = json_object_get(object, "data");
+    *out = 0;
+    if (!array(r, object, "refs", true, &refs))
+        return false;
+    if (!data)
+        return !refs || hdi_json_fail(&r->json, "'refs' without 'data'");
+    if (!json_is_string(data))
+        return hdi_json_fail(&r->json, "'data' is no string");
+    const char *text = json_string_value(data);
+    size_t characters = json_string_length(data), bytes = hdi_base64_bytes(text, characters);
+    size_t ref_count = json_array_size(refs);
+    if (bytes >= UINT32_MAX - s->byte_count || ref_count >= UINT32_MAX - s->ref_count)
+        return hdi_json_fail(&r->json, "more than 4 GiB of data");
+    *out = hdi_stream_data(s, NULL, (uint32_t)bytes, NULL, (uint32_t)ref_count);
+    if (!*out)
+        return hdi_json_no_memory(&r->json);
+    const hd_stream_data *at = &s->datas[*out];
+    return (hdi_base64_read(text, characters, s->bytes + at->byte_begin) ||
+            hdi_json_fail(&r->json, "'data' is no base64")) &&
+           read_refs(r, refs, s->refs + at->ref_begin);
+}
+
+/* An object names those before it alone. */
+static bool read_objects(reader *r, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        hd_stream_object object = {0};
+        hdi_json_enter(&r->json, "objects[%zu]", i);
+        if (!json_is_object(item))
+            return hdi_json_fail(&r->json, "is no object");
+        if (!string(r, item, "name", false, &object.name) || !read_data(r, item, &object.data))
+            return false;
+        if (!hdi_stream_object(r->s, &object))
+            return hdi_json_no_memory(&r->json);
+    }
+    return true;
+}
+
 /* ---- tables ---- */
 
 static bool read_queues(reader *r, const json_t *list)
@@ -168,7 +240,8 @@ static bool read_resources(reader *r, const json_t *list)
         hd_stream_resource *res = hdi_stream_resource(r->s);
         if (!res)
             return hdi_json_no_memory(&r->json);
-        if (!fields(r, item, &hdi_stream_resource_fields, res) || !string(r, item, "name", true, &res->name))
+        if (!fields(r, item, &hdi_stream_resource_fields, res) || !string(r, item, "name", true, &res->name) ||
+            !is_object(r, "object", res->object))
             return false;
         if (res->bytes > INT64_MAX - res->offset)
             return hdi_json_fail(&r->json, "'offset' and 'bytes' reach too far");
@@ -226,7 +299,8 @@ static bool read_command(reader *r, const json_t *object)
 {
     hd_stream_command command;
     if (!fields(r, object, &hdi_stream_command_fields, &command) || !string(r, object, "name", false, &command.name) ||
-        !string(r, object, "label", true, &command.label))
+        !string(r, object, "label", true, &command.label) || !is_object(r, "changes", command.changes) ||
+        !read_data(r, object, &command.data))
         return false;
     const char *word = json_string_value(json_object_get(object, "kind"));
     for (command.kind = 0; command.kind < 4 && word; command.kind++) {
@@ -292,7 +366,8 @@ static bool read_submit(reader *r, size_t index, const json_t *object)
 
 static bool read_all(reader *r, const json_t *root)
 {
-    const json_t *queues, *semaphores, *resources, *submits;
+    const json_t *queues, *semaphores, *resources, *submits, *objects, *device = json_object_get(root, "device");
+    uint64_t number = 0;
     if (!json_is_object(root) || !json_is_integer(json_object_get(root, "capture")))
         return hdi_json_fail(&r->json, "this is no captured stream");
     if (json_integer_value(json_object_get(root, "capture")) != 1)
@@ -302,7 +377,14 @@ static bool read_all(reader *r, const json_t *root)
         return false;
     if (!array(r, root, "queues", false, &queues) || !array(r, root, "semaphores", false, &semaphores) ||
         !array(r, root, "resources", false, &resources) || !array(r, root, "submits", false, &submits) ||
-        !read_queues(r, queues) || !read_semaphores(r, semaphores) || !read_resources(r, resources))
+        !array(r, root, "objects", true, &objects) || !read_queues(r, queues) || !read_semaphores(r, semaphores) ||
+        !read_objects(r, objects))
+        return false;
+    hdi_json_enter(&r->json, "capture");
+    if (device && !hdi_json_natural(&r->json, device, "device", UINT32_MAX, &number))
+        return false;
+    r->s->device = (uint32_t)number;
+    if (!is_object(r, "device", r->s->device) || !read_resources(r, resources))
         return false;
     size_t i;
     json_t *item;

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base64.h"
+
 /* Streams as JSON, a line an element. The leaves' integers stand in tables, which reading uses too. */
 
 #define FIELD(type, member)                                                                                            \
@@ -20,7 +22,7 @@ TABLE(queue_fields, FIELD(hd_stream_queue, kind), OPTIONAL(hd_stream_queue, fami
 TABLE(resource_fields, OPTIONAL(hd_stream_resource, memory, HD_NONE), OPTIONAL(hd_stream_resource, offset, 0),
       FIELD(hd_stream_resource, bytes), OPTIONAL(hd_stream_resource, mips, 1), OPTIONAL(hd_stream_resource, layers, 1),
       OPTIONAL(hd_stream_resource, aspects, 0), OPTIONAL(hd_stream_resource, layout, 0),
-      OPTIONAL(hd_stream_resource, flags, 0));
+      OPTIONAL(hd_stream_resource, flags, 0), OPTIONAL(hd_stream_resource, object, 0));
 TABLE(semaphore_fields, OPTIONAL(hd_stream_semaphore, binary, 0), OPTIONAL(hd_stream_semaphore, initial, 0));
 TABLE(sync_fields, OPTIONAL(hd_stream_sync, semaphore, HD_NONE), OPTIONAL(hd_stream_sync, value, 0),
       FIELD(hd_stream_sync, stages));
@@ -35,7 +37,8 @@ TABLE(access_fields, FIELD(hd_stream_access, resource), FIELD(hd_stream_access, 
 TABLE(submit_fields, FIELD(hd_stream_submit, queue), OPTIONAL(hd_stream_submit, thread, HD_NONE),
       OPTIONAL(hd_stream_submit, frame, 0));
 TABLE(command_fields, OPTIONAL(hd_stream_command, group, 0), OPTIONAL(hd_stream_command, event, 0),
-      OPTIONAL(hd_stream_command, buffer, 0), OPTIONAL(hd_stream_command, sets, 0), OPTIONAL(hd_stream_command, uses, 0));
+      OPTIONAL(hd_stream_command, buffer, 0), OPTIONAL(hd_stream_command, sets, 0), OPTIONAL(hd_stream_command, uses, 0),
+      OPTIONAL(hd_stream_command, pair, 0), OPTIONAL(hd_stream_command, changes, 0));
 
 const char *const hdi_stream_kinds[4] = {"access", "barrier", "set", "wait"};
 
@@ -105,6 +108,32 @@ static void write_syncs(const hd_stream *s, const char *key, uint32_t begin, uin
     fputc(']', f);
 }
 
+/* What the call was given, behind other members. */
+static void write_data(const hd_stream *s, uint32_t number, FILE *f)
+{
+    if (!number)
+        return;
+    const hd_stream_data *data = &s->datas[number];
+    for (uint32_t i = 0; i < data->ref_count; i++)
+        fprintf(f, "%s%" PRIu32, i ? ", " : ", \"refs\": [", s->refs[data->ref_begin + i]);
+    fputs(data->ref_count ? "], \"data\": \"" : ", \"data\": \"", f);
+    hdi_base64_write(s->bytes + data->byte_begin, data->byte_count, f);
+    fputc('"', f);
+}
+
+static void write_objects(const hd_stream *s, FILE *f)
+{
+    if (s->object_count < 2)
+        return;
+    fprintf(f, "],\n \"device\": %" PRIu32 ", \"objects\": [", s->device);
+    for (uint32_t i = 1; i < s->object_count; i++) {
+        fputs(i > 1 ? ",\n  {\"name\": " : "\n  {\"name\": ", f);
+        write_string(s->strings[s->objects[i].name], f);
+        write_data(s, s->objects[i].data, f);
+        fputc('}', f);
+    }
+}
+
 static void write_command(const hd_stream *s, const hd_stream_command *command, FILE *f)
 {
     fprintf(f, "{\"kind\": \"%s\", \"name\": ", hdi_stream_kinds[command->kind & 3]);
@@ -114,6 +143,7 @@ static void write_command(const hd_stream *s, const hd_stream_command *command, 
         write_string(s->strings[command->label], f);
     }
     write_fields(&hdi_stream_command_fields, command, false, f);
+    write_data(s, command->data, f);
     fprintf(f, ", \"list\": [");
     for (uint32_t i = command->begin; i < command->begin + command->count; i++) {
         fputs(i > command->begin ? ",\n     {" : "\n     {", f);
@@ -165,6 +195,7 @@ hd_result hd_stream_write(const hd_stream *s, FILE *f)
         write_fields(&hdi_stream_semaphore_fields, &s->semaphores[i], true, f);
         fputc('}', f);
     }
+    write_objects(s, f);
     fputs("],\n \"resources\": [", f);
     for (uint32_t i = 0; i < s->resource_count; i++) {
         fputs(i ? ",\n  {" : "\n  {", f);

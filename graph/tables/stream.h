@@ -21,7 +21,8 @@ hd_stream_sync *hdi_stream_sync(hd_stream *s);
 hd_stream_command *hdi_stream_command(hd_stream *s);
 hd_stream_barrier *hdi_stream_barrier(hd_stream *s);
 hd_stream_access *hdi_stream_access(hd_stream *s);
-/* The number of an object or of data; 0: no memory. refs may be null where there are none. */
+/* The number of an object or of data; 0: no memory. bytes and refs may be null: there are none, or the caller fills
+ * them in. */
 uint32_t hdi_stream_object(hd_stream *s, const hd_stream_object *object);
 uint32_t hdi_stream_data(hd_stream *s, const void *bytes, uint32_t byte_count, const uint32_t *refs,
                          uint32_t ref_count);

@@ -6,6 +6,7 @@
 
 #include "limited.h"
 #include "random.h"
+#include "stream.h"
 
 /* Streams without a device: each rule on a few commands that keep it and break it, files that are refused, files with
  * any bytes changed, and no memory. */
@@ -221,6 +222,28 @@ Test(capture_file, layouts_and_content)
            HEAD SUBMIT("0", BARRIERS("barrier", GLOBAL(COPY, "4096", COPY, "32"))) TAIL);
 }
 
+#define SEEN(resource, stages, access, more)                                                                           \
+    ACCESS("seen", resource, stages, access, "\"flags\": 4, " more)
+#define HOST(commands) "{\"name\": \"host\", \"queue\": 2, \"commands\": [" commands "]}"
+
+/* What the capture saw breaks no rule, and what the host wrote is content. */
+Test(capture_file, observed)
+{
+    expect("seen anywhere", NULL, HEAD SUBMIT("0", WRITE("0") "," SEEN("0", CLEAR, "6144", "\"range\": [0, 64]")) TAIL);
+    expect("by a stage that the queue lacks", NULL, HEAD SUBMIT("1", SEEN("0", "2048", "64", "\"range\": [0, 64]")) TAIL);
+    expect("never written", NULL, HEAD HOST(SEEN("0", "16384", "8192", "\"range\": [0, 64]")) TAIL);
+    expect("in no layout", NULL, HEAD SUBMIT("0", SEEN("2", ALL, "32768", "\"range\": [0, 2, 0, 2]")) TAIL);
+    expect("written by the host", NULL,
+           HEAD HOST(SEEN("0", "16384", "16384", "\"range\": [32, 32]")) "," SUBMIT("0", READ("0")) TAIL);
+    expect("other bytes are not", "content: copy",
+           HEAD HOST(SEEN("0", "16384", "16384", "\"range\": [0, 48]")) "," SUBMIT("0", READ("0")) TAIL);
+    expect("it orders nothing", "race",
+           HEAD SUBMIT("0", WRITE("0")) "," HOST(SEEN("0", "16384", "24576", "\"range\": [0, 64]")) ","
+               SUBMIT("0", WRITE("0")) TAIL);
+    expect("a call with data alone", NULL,
+           HEAD SUBMIT("0", "{\"kind\": \"access\", \"name\": \"call\", \"data\": \"\", \"list\": []}") TAIL);
+}
+
 Test(capture_file, ownership_and_events)
 {
     expect("handed over", NULL,
@@ -245,8 +268,76 @@ Test(capture_file, ownership_and_events)
 
 /* ---- files ---- */
 
-static const char good[] = HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE "," WRITE("0") "," SHOWN "," READ("0"),
-                                       SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), ACQUIRE "," MIP("6"), "") TAIL;
+#define GIVEN                                                                                                          \
+    "{\"kind\": \"access\", \"name\": \"update\", \"changes\": 2, \"pair\": 4, \"refs\": [2, 1], \"data\": \"/+9/AA==\", " \
+    "\"list\": [{\"resource\": 1, \"stages\": 16384, \"access\": 16384, \"flags\": 4, \"range\": [0, 64]}]}"
+#define OBJECTS                                                                                                        \
+    "], \"device\": 1, \"objects\": [{\"name\": \"vkCreateDevice\", \"data\": \"AAEC\"}, {\"name\": \"vkCreateBuffer\", " \
+    "\"refs\": [1], \"data\": \"\"}, {\"name\": \"unknown\"}]}"
+static const char good[] = HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE "," WRITE("0") "," SHOWN "," READ("0") "," GIVEN,
+                                       SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), ACQUIRE "," MIP("6"), "") OBJECTS;
+
+static hd_stream *read_good(const char *text)
+{
+    hd_stream *stream = NULL;
+    char error[256] = "";
+    cr_assert_eq(hd_stream_read(text, strlen(text), NULL, &stream, error, sizeof(error)), HD_OK, "%s", error);
+    return stream;
+}
+
+/* The caller frees it. */
+static char *written(const hd_stream *stream)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    cr_assert(file && hd_stream_write(stream, file) == HD_OK);
+    fclose(file);
+    return text;
+}
+
+Test(capture_file, data_is_read_and_written)
+{
+    hd_stream *first = read_good(good);
+    char *text = written(first), *again = NULL;
+    hd_stream *s = read_good(text);
+    cr_assert_str_eq(text, again = written(s));
+    const hd_stream_command *x = &s->commands[6];
+    const hd_stream_data *data = &s->datas[x->data];
+    cr_assert(s->device == 1 && s->object_count == 4 && x->changes == 2 && x->pair == 4);
+    cr_assert(data->byte_count == 4 && memcmp(s->bytes + data->byte_begin, "\xff\xef\x7f", 4) == 0);
+    cr_assert(data->ref_count == 2 && s->refs[data->ref_begin] == 2 && s->refs[data->ref_begin + 1] == 1);
+    data = &s->datas[s->objects[1].data];
+    cr_assert(data->byte_count == 3 && data->ref_count == 0 && memcmp(s->bytes + data->byte_begin, "\0\1\2", 3) == 0);
+    data = &s->datas[s->objects[2].data];
+    cr_assert(s->objects[2].data && data->byte_count == 0 && data->ref_count == 1 && s->refs[data->ref_begin] == 1);
+    cr_assert(s->objects[3].data == 0 && s->commands[5].data == 0);
+    free(text);
+    free(again);
+    hd_stream_free(first);
+    hd_stream_free(s);
+}
+
+/* Data of any length and content comes back. */
+Test(capture_file, data_of_any_length)
+{
+    uint64_t seed = hdt_seed();
+    hd_stream *s = read_good(good);
+    for (uint32_t bytes = 0; bytes < 5000; bytes = bytes < 20 ? bytes + 1 : bytes * 2 + hdt_below(&seed, 3)) {
+        uint8_t *random = malloc(bytes + 1);
+        for (uint32_t i = 0; i < bytes; i++)
+            random[i] = (uint8_t)hdt_below(&seed, 256);
+        s->commands[6].data = hdi_stream_data(s, random, bytes, NULL, 0);
+        char *text = written(s);
+        hd_stream *back = read_good(text);
+        const hd_stream_data *data = &back->datas[back->commands[6].data];
+        cr_expect(data->byte_count == bytes && memcmp(back->bytes + data->byte_begin, random, bytes) == 0, "%u", bytes);
+        free(text);
+        free(random);
+        hd_stream_free(back);
+    }
+    hd_stream_free(s);
+}
 
 Test(capture_file, bad_files_are_refused)
 {
@@ -271,6 +362,25 @@ Test(capture_file, bad_files_are_refused)
         {"\"range\": [0, 2, 0, 2]", "\"range\": [0, 2, 1, 2]", "'range' is empty or lies outside"},
         {"\"range\": [0, 2, 0, 2]", "\"range\": [0, 2]", "'range' is no list of 4"},
         {"\"src_stages\": 0", "\"src_stages\": \"all\"", "'src_stages' is no natural number"},
+        {"\"device\": 1", "\"device\": 4", "capture: 'device' is object 4 of 3"},
+        {"\"device\": 1", "\"device\": -1", "capture: 'device' is no natural number"},
+        {"\"objects\": [", "\"objects\": {}, \"x\": [", "'objects' is no array"},
+        {"\"objects\": [", "\"objects\": [7, ", "objects[0]: is no object"},
+        {"{\"name\": \"vkCreateDevice\"", "{\"nome\": \"vkCreateDevice\"", "objects[0]: 'name' is no string"},
+        {"\"refs\": [1]", "\"refs\": [2]", "objects[1]: 'refs' is object 2 of 1"},
+        {"\"refs\": [1]", "\"refs\": 1", "objects[1]: 'refs' is no array"},
+        {"\"refs\": [2, 1]", "\"refs\": [2, 4]", "submits[0].commands[6]: 'refs' is object 4 of 3"},
+        {"\"refs\": [2, 1]", "\"refs\": [2, 0]", "submits[0].commands[6]: 'refs' names object 0"},
+        {"\"refs\": [2, 1]", "\"refs\": [\"a\"]", "submits[0].commands[6]: 'refs' is no natural number"},
+        {"\"changes\": 2", "\"changes\": 4", "submits[0].commands[6]: 'changes' is object 4 of 3"},
+        {"\"data\": \"AAEC\"", "\"data\": \"AAE\"", "objects[0]: 'data' is no base64"},
+        {"\"data\": \"AAEC\"", "\"data\": \"A=EC\"", "objects[0]: 'data' is no base64"},
+        {"\"data\": \"AAEC\"", "\"data\": \"AAE-\"", "objects[0]: 'data' is no base64"},
+        {"\"data\": \"AAEC\"", "\"data\": \"A===\"", "objects[0]: 'data' is no base64"},
+        {"\"data\": \"AAEC\"", "\"data\": \"AA=C\"", "objects[0]: 'data' is no base64"},
+        {"\"data\": \"AAEC\"", "\"data\": 5", "objects[0]: 'data' is no string"},
+        {"\"refs\": [1], \"data\": \"\"", "\"refs\": [1]", "objects[1]: 'refs' without 'data'"},
+        {"\"flags\": 1, \"name\": \"a\"", "\"object\": 4", "resources[0]: 'object' is object 4 of 3"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const char *at = strstr(good, bad[i].from);
@@ -304,6 +414,7 @@ Test(capture_file, any_bytes, .timeout = 60)
             continue;
         read++;
         broken += hd_stream_verify(stream, NULL) == HD_PLAN_INVALID;
+        free(written(stream));
         hd_stream_free(stream);
     }
     printf("%u of 4000 were read, %u of them break a rule\n", read, broken);

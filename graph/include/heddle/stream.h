@@ -85,6 +85,8 @@ typedef struct hd_stream_command {
     uint64_t sets,
         uses;      /* HD_STREAM_STATE_*: state of the command buffer; a command that does both uses what was before */
     uint32_t data; /* in datas: what it was given; 0: not known */
+    uint32_t pair; /* commands of one command buffer with the same number belong together: the beginning and the end of
+                    * a query. 0: of none */
     uint32_t changes; /* in objects: one that holds more than its creation gave it (a descriptor set, a pool of
                        * queries), and of which the command changes a part; 0: none */
 } hd_stream_command;
@@ -154,7 +156,8 @@ void hd_stream_free(hd_stream *stream);
 hd_result hd_stream_copy(const hd_stream *stream, hd_stream **out);
 /* JSON, a line a submit, command, barrier or access; the same stream gives the same bytes. HD_OK, HD_IO. Names are
  * those of the structures. "range": [offset, bytes], of images [first mip, mips, first layer, layers], with "aspect"
- * where it is one of two; "box": [x, y, z, width, height, depth], left out where an access touches all texels. */
+ * where it is one of two; "box": [x, y, z, width, height, depth], left out where an access touches all texels. "refs"
+ * and "data" (base64) of commands and objects: what the call was given; without "data" it is not known. */
 hd_result hd_stream_write(const hd_stream *stream, FILE *file);
 /* HD_OK, HD_PARSE (error says what and where), HD_TOO_LARGE, HD_OUT_OF_MEMORY. allocator and error may be null. */
 hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *allocator, hd_stream **out, char *error,

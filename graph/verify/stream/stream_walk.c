@@ -330,10 +330,27 @@ static void check_content(hdi_cverify *c, uint32_t u, const hdi_cseg *seg)
                      hdi_cverify_resource(c, x->resource, &r));
 }
 
+/* What was seen breaks no rule; what the host wrote is content from now on. */
+static hd_result walk_observed(hdi_cverify *c, uint32_t u)
+{
+    const hd_stream_access *x = access_of(c, u);
+    if (!info_of(c, u)->writes)
+        return HD_OK;
+    HV_EACH_SEG(rect_of(c, x->resource, &x->range), s)
+    {
+        hd_result result = hdi_cverify_define(c, &c->seg[s], &x->box, true);
+        if (result != HD_OK)
+            return result;
+    }
+    return HD_OK;
+}
+
 static hd_result walk_use(hdi_cverify *c, uint32_t u)
 {
     const hd_stream_access *x = access_of(c, u);
     const hdi_access_info *info = info_of(c, u);
+    if (x->flags & HD_STREAM_OBSERVED)
+        return walk_observed(c, u);
     HV_EACH_SEG(rect_of(c, x->resource, &x->range), s)
     {
         hdi_cseg *seg = &c->seg[s];
