@@ -75,9 +75,10 @@ install_packages()
 }
 
 build_packages=(build-essential cmake ninja-build pkg-config libcglm-dev libck-dev libglfw3-dev libjansson-dev libjs-d3
-                libmicrohttpd-dev libpng-dev libvulkan-dev libvulkan-volk-dev libwebp-dev glslang-tools spirv-tools)
+                libmicrohttpd-dev libpng-dev libvulkan-dev libvulkan-volk-dev libwebp-dev glslang-tools python3
+                spirv-tools)
 run_packages=(mesa-vulkan-drivers graphviz)
-test_packages=(chromium chromium-driver clang libcriterion-dev libtbb-dev libxcb1-dev python3 spin vulkan-validationlayers
+test_packages=(chromium chromium-driver clang libcriterion-dev libtbb-dev libxcb1-dev spin vulkan-validationlayers
                vulkan-tools xauth xvfb)
 
 # configure_and_build FOLDER PRESET [CMAKE-OPTION...] [-- NINJA-TARGET...]: quiet when it works; the log's errors when not.

@@ -2,10 +2,13 @@
  * that it can be called again in another process. The descriptions of all structures and functions come from the
  * registry of the Vulkan headers (vk.xml) when heddle is built (registry.py).
  *
- * A structure becomes its own bytes, in which pointers are 0 and a handle is the place, counted from 1, in the list of
- * objects that the data names (0: null, or an object that is not known), and behind them what its pointers point to, in
- * the order of its members, by the same rule; of a chain of pNext what is known, each behind its sType, closed by a
- * sType of UINT32_MAX. The bytes are of this machine: little endian, 64-bit pointers. */
+ * A structure becomes its own bytes and behind them what its pointers point to, in the order of its members, by the
+ * same rule; elements of an array one after another. In its own bytes a pointer is 1 where such content follows, and 0
+ * where none does: it is null or ignored, or its array is empty. A handle is the place, counted from 1, in the list of
+ * objects that the data names (0: null, or an object that is not known). Bytes between members are 0. Of an array of
+ * pointers the pointers come first, then the content of each. A string ends with its zero. Of a chain of pNext follows
+ * what is known, each structure behind its sType, closed by a sType of UINT32_MAX. The bytes are of this machine:
+ * little endian, 64-bit pointers. */
 #ifndef HDI_CALL_H
 #define HDI_CALL_H
 
@@ -17,6 +20,7 @@
 
 #include "arena.h"
 
+struct hdi_call_above; /* call_tables.h */
 typedef struct hdi_call_field {
     uint32_t offset; /* in the structure */
     uint8_t kind;    /* HDI_CALL_* */
@@ -25,10 +29,11 @@ typedef struct hdi_call_field {
     uint32_t bytes;  /* of an element */
     uint32_t object; /* VkObjectType of handles */
     const struct hdi_call_type *type; /* of structures */
-    /* How many elements, and whether the pointer is valid; both get the structure that the field stands in. Null: 1,
-     * and always. */
+    /* How many elements; null: 1. Reads nothing behind pointers. */
     uint64_t (*count)(const void *structure);
-    bool (*valid)(const void *structure);
+    /* False: Vulkan ignores the field, which may hold anything. Null: always valid. Asked of the program's own
+     * structures only, with those that lead to them. */
+    bool (*valid)(const void *structure, const struct hdi_call_above *above);
 } hdi_call_field;
 enum {
     HDI_CALL_PLAIN,    /* bytes without pointers */
@@ -37,9 +42,11 @@ enum {
     HDI_CALL_COMMANDS, /* the command buffer, device or queue that the call is for: 0 in the bytes */
     HDI_CALL_CHAIN,    /* pNext */
     HDI_CALL_DROPPED,  /* allocators, user data: null */
+    HDI_CALL_PADDING,  /* between members, or behind the last: 0 in the bytes */
 };
 
-/* A structure, or the arguments of a function as one; fields: those that are more than their bytes. */
+/* A structure, or the arguments of a function as one, in their order, arrays as pointers: then its name is that of the
+ * function. fields: those that are more than their bytes. */
 typedef struct hdi_call_type {
     const char *name;
     uint32_t bytes;
@@ -51,8 +58,8 @@ typedef struct hdi_call_type {
 typedef struct hdi_call {
     const char *name;          /* the Vulkan function */
     const hdi_call_type *type; /* its arguments; of functions that make one object: the structure that they are given */
-    PFN_vkVoidFunction hook;   /* tells hdi_call_recorded or hdi_call_made, and calls *next */
-    PFN_vkVoidFunction *next;
+    PFN_vkVoidFunction hook;   /* tells hdi_call_recorded or hdi_call_made, and calls *next; null: vkResetQueryPool */
+    PFN_vkVoidFunction *next;  /* other names of a function share it. hook null: null */
     void (*invoke)(PFN_vkVoidFunction function, const void *arguments); /* of commands; null: a creation */
     uint32_t makes;                                                     /* VkObjectType of creations */
 } hdi_call;
@@ -82,7 +89,8 @@ void hdi_call_writer_free(hdi_call_writer *w);
 /* Appends to what stands in the writer; a caller empties it by byte_count and ref_count. */
 void hdi_call_write(hdi_call_writer *w, const hdi_call_type *type, const void *value);
 void hdi_call_write_bytes(hdi_call_writer *w, const void *bytes, uint32_t count);
-uint32_t hdi_call_write_ref(hdi_call_writer *w, uint32_t object); /* its place, counted from 1 */
+/* Its place, counted from 1; one of the last 32 that is the same object keeps its place. */
+uint32_t hdi_call_write_ref(hdi_call_writer *w, uint32_t object);
 
 typedef struct hdi_call_reader {
     const uint8_t *bytes;
@@ -93,6 +101,7 @@ typedef struct hdi_call_reader {
     uint64_t (*handle)(void *user, uint32_t type, uint32_t object);
     void *user;
     uint64_t commands; /* for HDI_CALL_COMMANDS */
+    uint32_t depth;    /* of structures that are being read */
     bool failed;       /* no memory, or the bytes are not those of the type; nothing beyond them is touched */
 } hdi_call_reader;
 /* Null: failed. Lives as long as the arena. */
