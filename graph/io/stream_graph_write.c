@@ -8,7 +8,7 @@
 /* The graph of a captured stream for Graphviz, as JSON, and as a page (page/capture/). */
 
 static const char *const node_kinds[] = {"command", "barrier", "wait", "signal"};
-static const char *const edge_kinds[] = {"content", "layout", "signal", "state", "pair", "order"};
+static const char *const edge_kinds[] = {"content", "layout", "signal", "state", "pair", "order", "object"};
 
 typedef struct writer {
     const hd_stream *s;
@@ -87,7 +87,7 @@ static void write_dot_node(const writer *w, uint32_t n)
 static void write_dot(const writer *w)
 {
     static const char *const styles[] = {"", "style=dashed", "color=\"#2557d6\"", "color=\"#b98a2c\"", "color=\"#98a1ae\", dir=none",
-                                         "style=dotted, color=\"#98a1ae\""};
+                                         "style=dotted, color=\"#98a1ae\"", "color=\"#8d6bb8\""};
     fputs("digraph stream {\n  rankdir=LR;\n  node [fontname=\"sans-serif\", fontsize=10];\n"
           "  edge [fontname=\"sans-serif\", fontsize=9];\n",
           w->f);
@@ -140,6 +140,16 @@ static void write_json_node(const writer *w, uint32_t n, const uint8_t *live)
     write_text("label", label_of(w, node), w->f);
     if (resource_of(w, node) != HD_NONE)
         fprintf(w->f, ", \"resource\": %" PRIu32, resource_of(w, node));
+    const hd_stream_command *command = node->kind == HD_STREAM_NODE_COMMAND ? &w->s->commands[node->command] : NULL;
+    if (command && command->data) {
+        const hd_stream_data *data = &w->s->datas[command->data];
+        fprintf(w->f, ", \"bytes\": %" PRIu32 ", \"objects\": [", data->byte_count);
+        for (uint32_t i = 0; i < data->ref_count; i++)
+            fprintf(w->f, "%s%" PRIu32, i ? ", " : "", w->s->refs[data->ref_begin + i]);
+        fputc(']', w->f);
+    }
+    if (command && command->changes)
+        fprintf(w->f, ", \"changes\": %" PRIu32, command->changes);
     fprintf(w->f, ", \"live\": %s}", live[n] ? "true" : "false");
 }
 
@@ -156,6 +166,11 @@ static void write_json(const writer *w, const uint8_t *live)
                 x->bytes);
         write_text("name", x->name == HD_NONE ? NULL : w->s->strings[x->name], w->f);
         fputc('}', w->f);
+    }
+    fputs("],\n \"objects\": [null", w->f);
+    for (uint32_t o = 1; o < w->s->object_count; o++) {
+        fputs(",\n  ", w->f);
+        hdi_write_json_string(w->s->strings[w->s->objects[o].name], w->f);
     }
     fputs("],\n \"nodes\": [", w->f);
     for (uint32_t n = 0; n < w->g->node_count; n++) {

@@ -6,7 +6,14 @@
 
 /* heddle capture: what the commands of a captured stream need, which of them are dead, and a smaller stream. */
 
-enum { PRESENT_SRC = 1000001002 };
+/* Vulkan's numbers. */
+enum {
+    PRESENT_SRC = 1000001002,
+    HOST_READ = 0x2000,
+    HOST_WRITE = 0x4000,
+    MEMORY_READ = 0x8000,
+    MEMORY_WRITE = 0x10000
+};
 
 typedef struct options {
     const char *frames;
@@ -44,14 +51,28 @@ static void close_capture(capture *c)
     hd_stream_free(c->stream);
 }
 
-/* Keeps the nodes of the last command that hands an image to the display, or is read by the host. */
+/* A command that the display or the host reads something by. */
+static bool is_read(const hd_stream *s, const hd_stream_node *node)
+{
+    const hd_stream_command *x = &s->commands[node->command];
+    bool host = s->queues[s->submits[node->submit].queue].kind == HD_QUEUE_HOST;
+    for (uint32_t i = x->begin; i < x->begin + x->count; i++) {
+        const hd_stream_access *a = &s->accesses[i];
+        bool seen = a->flags & HD_STREAM_OBSERVED, writes = a->access & (HOST_WRITE | MEMORY_WRITE);
+        if (seen ? !writes : host && a->access & (HOST_READ | MEMORY_READ))
+            return true;
+    }
+    return false;
+}
+
+/* Keeps the last present or read by the host; where presents are not seen, the last barrier before one. */
 static bool keep_last(capture *c)
 {
     for (uint32_t n = c->graph->node_count; n-- > 0;) {
         const hd_stream_node *node = &c->graph->nodes[n];
-        bool host = c->stream->queues[c->stream->submits[node->submit].queue].kind == HD_QUEUE_HOST;
-        if (node->kind == HD_STREAM_NODE_BARRIER ? c->stream->barriers[node->element].new_layout == PRESENT_SRC
-                                                 : node->kind == HD_STREAM_NODE_COMMAND && host) {
+        if (node->kind == HD_STREAM_NODE_BARRIER   ? c->stream->barriers[node->element].new_layout == PRESENT_SRC
+            : node->kind == HD_STREAM_NODE_COMMAND ? is_read(c->stream, node)
+                                                   : false) {
             c->keep[n] = 1;
             return true;
         }
@@ -99,6 +120,8 @@ static void print_node(const capture *c, uint32_t n)
         printf(" of '%s'", s->strings[command->label]);
     if (node->kind == HD_STREAM_NODE_BARRIER)
         printf(": barrier %u", node->element - command->begin);
+    else if (command->changes)
+        printf(", changes %u %s", command->changes, s->strings[s->objects[command->changes].name]);
     printf(", queue %u, frame %u\n", submit->queue, submit->frame);
 }
 
@@ -152,8 +175,10 @@ static int write_smaller(const capture *c, const options *o)
     if (result == HD_OK)
         result = hd_stream_write(smaller, file);
     if (result == HD_OK) {
-        fprintf(stderr, "%s: %u of %u commands, %u of %u barriers\n", o->out, smaller->command_count,
-                c->stream->command_count, smaller->barrier_count, c->stream->barrier_count);
+        const hd_stream *s = c->stream;
+        fprintf(stderr, "%s: %u of %u commands, %u of %u barriers, %u of %u objects\n", o->out, smaller->command_count,
+                s->command_count, smaller->barrier_count, s->barrier_count,
+                smaller->object_count - (smaller->object_count > 0), s->object_count - (s->object_count > 0));
         hd_stream_free(smaller);
         return commit_outputs(&all) ? EXIT_DONE : EXIT_INPUT;
     }

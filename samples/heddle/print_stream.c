@@ -46,7 +46,8 @@ static void print_access(const hd_stream *s, const hd_stream_access *a)
     print_stages(a->stages);
     if (s->resources[a->resource].aspects)
         printf(", layout %s", HDI_LAYOUT_TEXT(a->layout));
-    printf("%s%s\n", a->flags & HD_STREAM_DECLARED ? ", declared" : "", a->flags & HD_STREAM_LOST ? ", lost" : "");
+    printf("%s%s%s\n", a->flags & HD_STREAM_DECLARED ? ", declared" : "", a->flags & HD_STREAM_LOST ? ", lost" : "",
+           a->flags & HD_STREAM_OBSERVED ? ", seen" : "");
 }
 
 static void print_barrier(const hd_stream *s, const hd_stream_barrier *b)
@@ -87,6 +88,17 @@ static void print_syncs(const hd_stream *s, const char *word, uint32_t begin, ui
     }
 }
 
+/* ", 96 bytes, names 4 vkCreateImage, 7 vkAllocateDescriptorSets" */
+static void print_data(const hd_stream *s, uint32_t number)
+{
+    const hd_stream_data *data = &s->datas[number];
+    printf(", %u bytes", data->byte_count);
+    for (uint32_t i = 0; i < data->ref_count; i++) {
+        uint32_t object = s->refs[data->ref_begin + i];
+        printf("%s%u %s", i ? ", " : ", names ", object, s->strings[s->objects[object].name]);
+    }
+}
+
 static void print_command(const hd_stream *s, uint32_t number, const hd_stream_command *c)
 {
     printf("   %u %s", number, s->strings[c->name]);
@@ -94,6 +106,10 @@ static void print_command(const hd_stream *s, uint32_t number, const hd_stream_c
         printf(" of '%s'", s->strings[c->label]);
     if (c->kind == HD_STREAM_SET || c->kind == HD_STREAM_WAIT)
         printf(", event %u", c->event);
+    if (c->changes)
+        printf(", changes %u %s", c->changes, s->strings[s->objects[c->changes].name]);
+    if (c->data)
+        print_data(s, c->data);
     printf("\n");
     for (uint32_t i = c->begin; i < c->begin + c->count; i++) {
         if (c->kind == HD_STREAM_ACCESS)
@@ -106,6 +122,12 @@ static void print_command(const hd_stream *s, uint32_t number, const hd_stream_c
 void print_stream(const hd_stream *s)
 {
     static const char *const kinds[] = {"gfx", "compute", "transfer", "host"};
+    for (uint32_t o = 1; o < s->object_count; o++) {
+        printf("object %u %s%s", o, s->strings[s->objects[o].name], o == s->device ? ", the device" : "");
+        if (s->objects[o].data)
+            print_data(s, s->objects[o].data);
+        printf("\n");
+    }
     for (uint32_t x = 0; x < s->submit_count; x++) {
         const hd_stream_submit *submit = &s->submits[x];
         printf("submit %u %s, queue %u (%s), frame %u\n", x, s->strings[submit->name], submit->queue,

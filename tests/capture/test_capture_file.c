@@ -394,7 +394,23 @@ Test(capture_file, bad_files_are_refused)
     }
 }
 
-/* Whatever stands in a file is read or refused, and what was read can be verified and written. */
+/* Half of the graph of the stream goes. */
+static void make_smaller(const hd_stream *stream)
+{
+    hd_stream_graph *graph = NULL;
+    hd_stream *smaller = NULL;
+    cr_assert_eq(hd_stream_graph_build(stream, NULL, &graph), HD_OK);
+    uint8_t *keep = calloc(graph->node_count + 1, 1);
+    for (uint32_t n = 0; n < graph->node_count; n += 2)
+        keep[n] = 1;
+    cr_assert_eq(hd_stream_graph_reduce(stream, graph, keep, &smaller), HD_OK);
+    free(written(smaller));
+    free(keep);
+    hd_stream_graph_free(graph);
+    hd_stream_free(smaller);
+}
+
+/* Whatever stands in a file is read or refused, and what was read can be verified, written and made smaller. */
 Test(capture_file, any_bytes, .timeout = 60)
 {
     static const char digits[] = "0123456789,:[]{}\"-";
@@ -415,6 +431,7 @@ Test(capture_file, any_bytes, .timeout = 60)
         read++;
         broken += hd_stream_verify(stream, NULL) == HD_PLAN_INVALID;
         free(written(stream));
+        make_smaller(stream);
         hd_stream_free(stream);
     }
     printf("%u of 4000 were read, %u of them break a rule\n", read, broken);

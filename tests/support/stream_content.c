@@ -20,7 +20,9 @@ typedef struct model {
     uint32_t cell_count;
     uint64_t *value, *layout;
     uint8_t *tenant;
-    uint64_t *mark; /* of hdt_content_edges: cells where the command's content stands */
+    uint64_t *mark;              /* of hdt_content_edges: cells where the command's content stands */
+    uint64_t state[64], *object; /* of the command buffer; what changes an object has gone through */
+    uint32_t buffer;
 } model;
 
 typedef struct span {
@@ -170,10 +172,19 @@ static void take(model *m, uint32_t res, uint32_t cell, bool whole)
     if (m->tenant[cell])
         return;
     for (uint32_t c = next_alias(m, res, cell, 0, &owner); c != HD_NONE; c = next_alias(m, res, cell, c + 1, &owner)) {
-        m->value[c] = m->layout[c] = m->mark[c] = 0;
+        m->value[c] = m->mark[c] = 0;
+        m->layout[c] = !m->s->resources[owner].aspects;
         m->tenant[c] = 0;
     }
     m->tenant[cell] = whole || !has_alias(m, res, cell);
+}
+
+/* The host has written the cell, and what shares its bytes with it. */
+static void share(model *m, uint32_t res, uint32_t cell)
+{
+    uint32_t owner;
+    for (uint32_t c = next_alias(m, res, cell, 0, &owner); c != HD_NONE; c = next_alias(m, res, cell, c + 1, &owner))
+        m->tenant[c] = 0;
 }
 
 static bool is_write(uint64_t access)
@@ -205,14 +216,21 @@ static bool begins(const model *m, uint32_t access)
     return own == first && first != last;
 }
 
-/* A command of a transfer writes all texels that it names, and so does a rendering that begins without loading; others
- * may leave some. */
+static bool is_seen(const hd_stream_access *a)
+{
+    return a->flags & HD_STREAM_OBSERVED;
+}
+
+/* A command of a transfer writes all texels that it names, and so does a rendering that begins without loading, and a
+ * write to a buffer that was seen; others may leave some. */
 static bool overwrites(const model *m, const hd_stream_access *a)
 {
     if (!is_write(a->access) || a->flags & HD_STREAM_LOST)
         return is_write(a->access);
     if (is_read(a->access) || a->flags & HD_STREAM_DECLARED)
         return false;
+    if (is_seen(a))
+        return !m->s->resources[a->resource].aspects;
     return a->scope ? begins(m, (uint32_t)(a - m->s->accesses)) : !(a->stages & ~(0x1000 | UINT64_C(0xf00000000)));
 }
 
@@ -230,12 +248,13 @@ static uint64_t read_command(model *m, const hd_stream_command *x, bool *marked)
         bool reads = is_read(a->access) || !overwrites(m, a); /* a part keeps what was there */
         EACH_CELL(m, a->resource, &at, c)
         {
-            bool own = m->tenant[c] && m->value[c];
-            seen = mix(seen, m->layout[c]);
+            bool own = m->value[c] != 0;
+            if (reads || !is_seen(a))
+                seen = mix(seen, m->layout[c]);
             if (!reads)
                 continue;
             seen = mix(seen, own ? m->value[c] : 0);
-            defined &= own || !is_read(a->access);
+            defined &= (own && m->layout[c]) || !is_read(a->access);
             *marked |= m->mark[c] != 0;
             for (uint32_t o = m->tenant[c] ? HD_NONE : next_alias(m, a->resource, c, 0, &owner); o != HD_NONE;
                  o = next_alias(m, a->resource, c, o + 1, &owner))
@@ -252,7 +271,7 @@ static void write_command(model *m, const hd_stream_command *x, uint64_t value, 
         span at = span_of(m, a->resource, &a->range, &a->box);
         bool mapped = m->s->resources[a->resource].flags & HD_STREAM_MAPPED;
         EACH_CELL(m, a->resource, &at, c)
-        if (is_write(a->access) || mapped)
+        if (!is_seen(a) && (is_write(a->access) || mapped))
             take(m, a->resource, c, !a->box.extent[0]);
     }
     for (uint32_t i = x->begin; i < x->begin + x->count; i++) {
@@ -263,6 +282,8 @@ static void write_command(model *m, const hd_stream_command *x, uint64_t value, 
         {
             if (!is_write(a->access))
                 continue;
+            if (is_seen(a))
+                share(m, a->resource, c);
             if (a->flags & HD_STREAM_LOST || !value)
                 m->value[c] = 0;
             else if (all || m->value[c]) /* a part of what is not defined is not defined */
@@ -270,6 +291,38 @@ static void write_command(model *m, const hd_stream_command *x, uint64_t value, 
             m->mark[c] = mark;
         }
     }
+}
+
+/* The state of its command buffer and the objects that the command uses, as one number; those that it sets and changes
+ * hold it from now on. */
+static uint64_t use_state(model *m, uint32_t node, const hd_stream_command *x)
+{
+    const hd_stream_data *data = x->data ? &m->s->datas[x->data] : NULL;
+    bool bare = x->data && !(x->count || x->sets || x->uses || x->changes);
+    uint64_t used = 1, uses = bare ? HD_STREAM_STATE_OTHER : x->uses, sets = bare ? HD_STREAM_STATE_OTHER : x->sets;
+    if (x->buffer != m->buffer)
+        memset(m->state, 0, sizeof(m->state));
+    m->buffer = x->buffer;
+    for (int bit = 0; bit < 64; bit++)
+        used = uses >> bit & 1 ? mix(used, m->state[bit]) : used;
+    for (uint32_t i = 0; data && i < data->ref_count; i++)
+        used = mix(used, m->object[m->s->refs[data->ref_begin + i]]);
+    if (x->changes)
+        m->object[x->changes] = mix(m->object[x->changes], mix(used, node));
+    for (int bit = 0; bit < 64; bit++)
+        m->state[bit] = sets >> bit & 1 ? mix(used, node) : m->state[bit];
+    return used;
+}
+
+/* The host or the display reads something by it. */
+static bool is_out(const model *m, uint32_t submit, const hd_stream_command *x)
+{
+    bool host = m->s->queues[m->s->submits[submit].queue].kind == HD_QUEUE_HOST, out = false;
+    for (uint32_t i = x->begin; i < x->begin + x->count; i++) {
+        const hd_stream_access *a = &m->s->accesses[i];
+        out |= is_read(a->access) && (is_seen(a) ? !is_write(a->access) : host);
+    }
+    return out;
 }
 
 static bool changes(const model *m, const hd_stream_barrier *b)
@@ -309,7 +362,8 @@ static model make_model(const hd_stream *s, const hd_stream_graph *g)
     m.layout = calloc(m.cell_count + 1, sizeof(*m.layout));
     m.mark = calloc(m.cell_count + 1, sizeof(*m.mark));
     m.tenant = calloc(m.cell_count + 1, 1);
-    cr_assert(m.value && m.layout && m.mark && m.tenant);
+    m.object = calloc(s->object_count + 1, sizeof(*m.object));
+    cr_assert(m.value && m.layout && m.mark && m.tenant && m.object);
     return m;
 }
 
@@ -318,8 +372,9 @@ static void begin(model *m)
     for (uint32_t r = 0; r < m->s->resource_count; r++) {
         for (uint32_t c = m->grids[r].first; c < m->grids[r].first + m->grids[r].count; c++) {
             m->tenant[c] = !has_alias(m, r, c);
-            m->value[c] = m->tenant[c] ? mix(7, c) : 0; /* from before the stream */
-            m->layout[c] = m->mark[c] = 0;
+            m->value[c] = m->tenant[c] ? mix(7, c) : 0;                 /* from before the stream */
+            m->layout[c] = m->tenant[c] || !m->s->resources[r].aspects; /* 0: none */
+            m->mark[c] = 0;
         }
     }
 }
@@ -331,6 +386,7 @@ static void free_model(model *m)
             free(m->grids[r].cut[i]);
     }
     free(m->grids);
+    free(m->object);
     free(m->mark);
     free(m->tenant);
 }
@@ -338,8 +394,12 @@ static void free_model(model *m)
 hdt_content hdt_content_of(const hd_stream *s, const hd_stream_graph *g, const uint8_t *keep)
 {
     model m = make_model(s, g);
-    hdt_content content = {.seen = calloc(g->node_count + 1, sizeof(uint64_t)), .out = 1, .cell_count = m.cell_count};
-    cr_assert(content.seen);
+    hdt_content content = {.seen = calloc(g->node_count + 1, sizeof(uint64_t)),
+                           .shown = calloc(g->node_count + 1, sizeof(uint64_t)),
+                           .out = 1,
+                           .cell_count = m.cell_count,
+                           .node_count = g->node_count};
+    cr_assert(content.seen && content.shown);
     begin(&m);
     for (uint32_t n = 0; n < g->node_count; n++) {
         const hd_stream_node *node = &g->nodes[n];
@@ -348,14 +408,10 @@ hdt_content hdt_content_of(const hd_stream *s, const hd_stream_graph *g, const u
             continue;
         if (node->kind == HD_STREAM_NODE_COMMAND) {
             const hd_stream_command *x = &s->commands[node->command];
-            uint64_t seen = read_command(&m, x, &marked);
-            content.seen[n] = seen ? mix(seen, n) : 0;
+            uint64_t used = use_state(&m, n, x), seen = read_command(&m, x, &marked);
+            content.seen[n] = seen ? mix(mix(seen, used), n) : 0;
             write_command(&m, x, content.seen[n], false);
-            bool host = s->queues[s->submits[node->submit].queue].kind == HD_QUEUE_HOST, reads = false;
-            for (uint32_t i = x->begin; i < x->begin + x->count; i++)
-                reads |= is_read(s->accesses[i].access);
-            if (host && reads && seen)
-                content.out = mix(content.out, content.seen[n]);
+            content.shown[n] = is_out(&m, node->submit, x) ? content.seen[n] : 0;
         } else if (node->kind == HD_STREAM_NODE_BARRIER && changes(&m, &s->barriers[node->element])) {
             execute_barrier(&m, n, &s->barriers[node->element], &content.out, &marked);
         }
@@ -369,14 +425,25 @@ hdt_content hdt_content_of(const hd_stream *s, const hd_stream_graph *g, const u
 void hdt_content_free(hdt_content *content)
 {
     free(content->seen);
+    free(content->shown);
     free(content->cells);
     free(content->layouts);
+}
+
+bool hdt_content_shows(const hdt_content *whole, const hdt_content *part)
+{
+    for (uint32_t n = 0; n < whole->node_count; n++) {
+        if (whole->shown[n] && whole->shown[n] != part->shown[n])
+            return false;
+    }
+    return whole->out == part->out;
 }
 
 bool hdt_content_stays(const hdt_content *whole, const hdt_content *part)
 {
     for (uint32_t c = 0; c < whole->cell_count; c++) {
-        if (whole->cells[c] && (whole->cells[c] != part->cells[c] || whole->layouts[c] != part->layouts[c]))
+        if (whole->cells[c] && (whole->cells[c] != part->cells[c] ||
+                                (whole->layouts[c] && whole->layouts[c] != part->layouts[c]))) /* 0: not known */
             return false;
     }
     return true;

@@ -10,15 +10,18 @@
 
 typedef struct hdt_content {
     uint64_t *seen;  /* by node: what it read, and the layouts that it met; 0: what it read was not defined */
-    uint64_t out;    /* what the host read and what was presented */
+    uint64_t *shown; /* by node: what the host or the display read by a command; 0: nothing, or it was not defined */
+    uint64_t out;    /* what barriers handed to the display */
     uint64_t *cells; /* what stands at the end; 0: not defined */
     uint64_t *layouts;
-    uint32_t cell_count;
+    uint32_t cell_count, node_count;
 } hdt_content;
 
 /* The nodes with keep[node] alone are executed. */
 hdt_content hdt_content_of(const hd_stream *stream, const hd_stream_graph *graph, const uint8_t *keep);
 void hdt_content_free(hdt_content *content);
+/* What the host and the display saw, where it was defined in whole. */
+bool hdt_content_shows(const hdt_content *whole, const hdt_content *part);
 /* What is defined at the end of whole stands at the end of part, too. */
 bool hdt_content_stays(const hdt_content *whole, const hdt_content *part);
 /* node_count x node_count, to * node_count + from: whether the one reads what the other wrote. The caller frees it. */

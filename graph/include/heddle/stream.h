@@ -83,7 +83,8 @@ typedef struct hd_stream_command {
     uint32_t begin, count;
     uint32_t buffer; /* command buffers have numbers: at the next one, all state is unset */
     uint64_t sets,
-        uses;      /* HD_STREAM_STATE_*: state of the command buffer; a command that does both uses what was before */
+        uses;      /* HD_STREAM_STATE_*: state of the command buffer; a command that does both uses what was before. One
+                    * that has data, and nothing else by which others could need it, does both to OTHER */
     uint32_t data; /* in datas: what it was given; 0: not known */
     uint32_t pair; /* commands of one command buffer with the same number belong together: the beginning and the end of
                     * a query. 0: of none */
@@ -172,7 +173,7 @@ hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *all
 hd_result hd_stream_verify(const hd_stream *stream, const hd_verify_desc *desc);
 
 typedef enum hd_stream_node_kind {
-    HD_STREAM_NODE_COMMAND, /* one that accesses something, or sets or uses state */
+    HD_STREAM_NODE_COMMAND, /* any that is no barrier */
     HD_STREAM_NODE_BARRIER, /* one barrier of a command; of an event: of its set */
     HD_STREAM_NODE_WAIT,    /* of a submit for a semaphore */
     HD_STREAM_NODE_SIGNAL,
@@ -208,9 +209,9 @@ typedef enum hd_stream_edge_kind {
     HD_STREAM_EDGE_LAYOUT,  /* from brings the image, or its owner, to where to takes it */
     HD_STREAM_EDGE_SIGNAL,  /* to waits for from */
     HD_STREAM_EDGE_STATE,   /* to uses state of the command buffer that from sets */
-    HD_STREAM_EDGE_PAIR,    /* of one rendering: neither goes without the other */
+    HD_STREAM_EDGE_PAIR,    /* of one rendering, or with one number (pair): neither goes without the other */
     HD_STREAM_EDGE_ORDER,   /* from must be finished before to; the content of to needs nothing of it */
-    HD_STREAM_EDGE_OBJECT,  /* to names an object of which from changes a part (descriptors, queries) */
+    HD_STREAM_EDGE_OBJECT,  /* to names or changes an object of which from, before it, changes a part */
 } hd_stream_edge_kind;
 typedef struct hd_stream_edge {
     uint32_t from, to;       /* nodes */
@@ -223,7 +224,7 @@ typedef struct hd_stream_graph {
     const hd_stream_edge *edges; /* by to, then by from */
     const uint32_t *edge_begin;  /* node_count + 1: what a node needs */
     const uint32_t
-        *command_node; /* command of the stream -> its node; HD_NONE: a barrier command, or without accesses */
+        *command_node; /* command of the stream -> its node; HD_NONE: a barrier command */
     uint32_t node_count, edge_count, command_count;
 } hd_stream_graph;
 
@@ -246,7 +247,9 @@ typedef enum hd_stream_graph_format {
  * with 0 are left out, or null. HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_NO_PAGE (built without d3), HD_INVALID_ARGUMENT. */
 hd_result hd_stream_graph_write(const hd_stream *stream, const hd_stream_graph *graph, const uint8_t *keep,
                                 hd_stream_graph_format format, FILE *file);
-/* The stream with the kept nodes alone, as a new one with the same resources and semaphores. */
+/* The stream with the kept nodes alone, as a new one with the same resources and semaphores, and with the objects that
+ * these commands, the device and the resources that they touch name: objects have other numbers then. HD_OK,
+ * HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT. */
 hd_result hd_stream_graph_reduce(const hd_stream *stream, const hd_stream_graph *graph, const uint8_t *keep,
                                  hd_stream **out);
 

@@ -7,8 +7,10 @@
  * long to find out is needed. A command of a transfer, or the beginning of a rendering that does not load, writes all
  * of its box; what shaders, draws and the host write may leave texels as they were, so they need what was there. A
  * transition of a layout or an owner keeps content and is needed by what comes behind it; one from UNDEFINED needs
- * nothing. Where segments share bytes, the one that is written takes them: the others lose their content, and their
- * accesses still come before. O(accesses * segments of their ranges * writes that stand there ^ 2); few stand at once.
+ * nothing. What the capture saw (HD_STREAM_OBSERVED) is content alone: nothing orders it, it takes no bytes from what
+ * shares them, and the writes below it stay for the order of what comes. Where segments share bytes, the one that is
+ * written takes them: the others lose their content, and their accesses still come before. O(accesses * segments of
+ * their ranges * writes that stand there ^ 2); few stand at once.
  */
 
 enum { MOST_STEPS = 1000, PRESENT_SRC = 1000001002 };
@@ -55,6 +57,11 @@ static const hdi_access_info *info_of(const content *w, uint32_t use)
 static uint32_t node_of(const content *w, uint32_t end)
 {
     return is_use(w, end) ? w->b->command_node[w->b->c.use_command[end]] : w->b->sync_node[end - w->b->c.v.d.use_count];
+}
+
+static bool is_observed(const content *w, uint32_t end)
+{
+    return is_use(w, end) && access_of(w, end)->flags & HD_STREAM_OBSERVED;
 }
 
 static void add_edge(content *w, uint32_t from, uint32_t to, uint32_t kind, uint32_t resource)
@@ -109,8 +116,10 @@ static bool is_visible(const content *w, hd_stream_box box, uint32_t e, uint32_t
             continue;
         if (hdi_box_holds(&x->box, &box))
             return false;
-        if (!box.extent[0] || ++*steps > MOST_STEPS) /* of all texels, some lie elsewhere */
+        if (++*steps > MOST_STEPS)
             return true;
+        if (!box.extent[0]) /* of all texels, some lie elsewhere */
+            continue;
         hd_stream_box slabs[6];
         int count = cut_box(&box, &x->box, slabs);
         for (int i = 0; i < count; i++) {
@@ -163,11 +172,13 @@ static bool is_one(const content *w, uint32_t x, uint32_t y)
            (c->s->commands[cx].group && c->s->commands[cx].group == c->s->commands[cy].group);
 }
 
-/* Ends that need no barrier between them: also calls of one thread, and transitions on one queue. */
+/* Ends that need no barrier between them: also calls of one thread, transitions on one queue, and what was seen. */
 static bool together(const content *w, uint32_t x, uint32_t y)
 {
     const hdi_verify *v = &w->b->c.v;
     uint32_t uses = v->d.use_count;
+    if (is_observed(w, x) || is_observed(w, y))
+        return true;
     if (!is_use(w, x) || !is_use(w, y))
         return !is_use(w, x) && !is_use(w, y) && v->node[x - uses].queue == v->node[y - uses].queue;
     uint32_t queue = v->pass_queue[w->b->c.use_command[x]];
@@ -268,6 +279,18 @@ static void take(content *w, uint32_t y, uint32_t res, uint32_t s)
     w->cell[s].tenant = !is_use(w, y) || !access_of(w, y)->box.extent[0];
 }
 
+/* The host has written the bytes of the segment, in all resources that share them: none has them alone. */
+static void share(content *w, uint32_t res, uint32_t s)
+{
+    const hdi_cverify *c = &w->b->c;
+    gcell *own = &w->cell[s];
+    bytes_of(w, res, s, &own->begin, &own->end);
+    for (uint32_t i = c->alias_begin[res]; i < c->alias_begin[res + 1]; i++) {
+        for (uint32_t t = c->v.seg_begin[c->alias[i]]; t < c->v.seg_begin[c->alias[i] + 1]; t++)
+            w->cell[t].tenant &= w->cell[t].begin >= own->end || w->cell[t].end <= own->begin;
+    }
+}
+
 static void touch(content *w, uint32_t end, uint32_t s)
 {
     hdi_gbuild *b = w->b;
@@ -281,12 +304,13 @@ static void touch(content *w, uint32_t end, uint32_t s)
         b->touch[b->touch_count++] = (hdi_gtouch){node, s};
 }
 
-/* Takes from the list what lies in the box. */
-static void drop_covered(content *w, uint32_t *list, const hd_stream_box *box, uint32_t use)
+/* Takes from the list what the use covers. */
+static void drop_covered(content *w, uint32_t *list, uint32_t use)
 {
     while (*list != HDI_NONE) {
         gentry *x = &w->entry[*list];
-        if (hdi_box_holds(box, &x->box) && !is_one(w, x->end, use))
+        if (hdi_box_holds(&access_of(w, use)->box, &x->box) && !is_one(w, x->end, use) &&
+            (is_observed(w, x->end) || !is_observed(w, use)))
             *list = x->next;
         else
             list = &x->next;
@@ -303,6 +327,8 @@ static bool overwrites(const content *w, uint32_t use)
     const hdi_access_info *info = info_of(w, use);
     if (info->reads || !info->writes || x->flags & HD_STREAM_LOST)
         return !info->reads;
+    if (x->flags & HD_STREAM_OBSERVED) /* by its bytes; which texels these are is not known */
+        return !w->b->c.s->resources[x->resource].aspects;
     if (x->flags & HD_STREAM_DECLARED)
         return false;
     return x->scope ? w->begins[use] : !(x->stages & ~transfer);
@@ -310,7 +336,16 @@ static bool overwrites(const content *w, uint32_t use)
 
 static bool takes_bytes(const content *w, uint32_t u)
 {
-    return info_of(w, u)->writes || w->b->c.s->resources[access_of(w, u)->resource].flags & HD_STREAM_MAPPED;
+    return !is_observed(w, u) &&
+           (info_of(w, u)->writes || w->b->c.s->resources[access_of(w, u)->resource].flags & HD_STREAM_MAPPED);
+}
+
+/* The host or the display reads it. */
+static bool is_out(const content *w, uint32_t command, uint32_t u)
+{
+    if (is_observed(w, u))
+        return !info_of(w, u)->writes;
+    return w->b->c.s->queues[w->b->c.v.pass_queue[command]].kind == HD_QUEUE_HOST && info_of(w, u)->reads;
 }
 
 static void use_before(content *w, uint32_t u, uint32_t s)
@@ -321,7 +356,7 @@ static void use_before(content *w, uint32_t u, uint32_t s)
     bool needs = !overwrites(w, u);
     if (needs)
         need_content(w, u, x->resource, s, &x->box);
-    else
+    else if (!is_observed(w, u))
         need_layout(w, u, x->resource, s);
     order_aliases(w, u, x->resource, s, needs, takes_bytes(w, u));
 }
@@ -332,9 +367,13 @@ static void use_after(content *w, uint32_t u, uint32_t s)
     gcell *cell = &w->cell[s];
     bool writes = info_of(w, u)->writes;
     if (writes) {
-        drop_covered(w, &cell->reads, &x->box, u);
-        drop_covered(w, &cell->writes, &x->box, u);
+        drop_covered(w, &cell->reads, u);
+        drop_covered(w, &cell->writes, u);
     }
+    if (is_observed(w, u) && !writes)
+        return;
+    if (is_observed(w, u))
+        share(w, x->resource, s);
     add_entry(w, writes ? &cell->writes : &cell->reads, &(gentry){.box = x->box, .end = u});
 }
 
@@ -347,10 +386,11 @@ static void walk_command(content *w, uint32_t command)
     for (uint32_t u = first; u < last; u++) {
         HV_EACH_SEG(hdi_verify_use_rect(v, u), s)
         {
-            touch(w, u, s);
+            if (!is_observed(w, u))
+                touch(w, u, s);
             use_before(w, u, s);
         }
-        if (b->c.s->queues[v->pass_queue[command]].kind == HD_QUEUE_HOST && info_of(w, u)->reads)
+        if (is_out(w, command, u))
             b->root[b->command_node[command]] |= HDI_GROOT_OUT;
     }
     for (uint32_t u = first; u < last; u++) {
@@ -483,8 +523,9 @@ static void mark_end(content *w)
     hdi_gbuild *b = w->b;
     for (uint32_t s = 0; s < b->c.v.seg_count; s++) {
         const gcell *cell = &w->cell[s];
-        for (uint32_t e = cell->writes; e != HDI_NONE; e = w->entry[e].next) {
-            if (!w->entry[e].lost && !(access_of(w, w->entry[e].end)->flags & HD_STREAM_LOST))
+        for (uint32_t e = cell->writes, steps = 0; e != HDI_NONE; e = w->entry[e].next) {
+            if (!w->entry[e].lost && !(access_of(w, w->entry[e].end)->flags & HD_STREAM_LOST) &&
+                is_visible(w, w->entry[e].box, cell->writes, e, &steps))
                 b->root[node_of(w, w->entry[e].end)] |= HDI_GROOT_END;
         }
         if (cell->layout_end != HDI_NONE && !cell->no_layout)

@@ -152,6 +152,12 @@ static hd_result pair_signals(hdi_gbuild *b)
     return HD_OK;
 }
 
+/* A command of which nothing is known but that it was given something is a part of all other state. */
+static uint64_t other_state(const hd_stream_command *x)
+{
+    return x->data && !x->count && !x->sets && !x->uses && !x->changes ? HD_STREAM_STATE_OTHER : 0;
+}
+
 /* Draws and dispatches use the state that was set last in their command buffer. */
 static hd_result pair_states(hdi_gbuild *b)
 {
@@ -165,12 +171,79 @@ static hd_result pair_states(hdi_gbuild *b)
         if (x->buffer != buffer)
             memset(setter, 0xff, sizeof(setter));
         buffer = x->buffer;
-        for (uint64_t left = x->uses; left; left &= left - 1) {
+        for (uint64_t left = x->uses | other_state(x); left; left &= left - 1) {
             if (!hdi_graph_edge(b, setter[__builtin_ctzll(left)], n, HD_STREAM_EDGE_STATE, HD_NONE))
                 return HD_OUT_OF_MEMORY;
         }
-        for (uint64_t left = x->sets; left; left &= left - 1)
+        for (uint64_t left = x->sets | other_state(x); left; left &= left - 1)
             setter[__builtin_ctzll(left)] = n;
+    }
+    return HD_OK;
+}
+
+/* Of an object that commands change, the part of each stays: a command that names it needs the latest
+ * change, and that one the change before it. */
+static hd_result pair_objects(hdi_gbuild *b)
+{
+    const hd_stream *s = b->c.s;
+    uint32_t *latest = HDI_ARENA_ARRAY(&b->c.v.arena, uint32_t, s->object_count);
+    if (b->c.v.arena.failed)
+        return HD_OUT_OF_MEMORY;
+    memset(latest, 0xff, s->object_count * sizeof(*latest));
+    for (uint32_t n = 0; n < b->node_count; n++) {
+        if (b->node[n].kind != HD_STREAM_NODE_COMMAND)
+            continue;
+        const hd_stream_command *x = &s->commands[b->node[n].command];
+        const hd_stream_data *data = x->data ? &s->datas[x->data] : NULL;
+        for (uint32_t i = 0; data && i < data->ref_count; i++) {
+            if (!hdi_graph_edge(b, latest[s->refs[data->ref_begin + i]], n, HD_STREAM_EDGE_OBJECT, HD_NONE))
+                return HD_OUT_OF_MEMORY;
+        }
+        if (!x->changes)
+            continue;
+        if (!hdi_graph_edge(b, latest[x->changes], n, HD_STREAM_EDGE_OBJECT, HD_NONE))
+            return HD_OUT_OF_MEMORY;
+        latest[x->changes] = n;
+    }
+    return HD_OK;
+}
+
+typedef struct gmember {
+    uint32_t buffer, pair, node;
+} gmember;
+
+static int by_member(const void *a, const void *b)
+{
+    const gmember *x = a, *y = b;
+    if (x->buffer != y->buffer)
+        return x->buffer < y->buffer ? -1 : 1;
+    if (x->pair != y->pair)
+        return x->pair < y->pair ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Commands that say that they belong together. */
+static hd_result pair_members(hdi_gbuild *b)
+{
+    const hd_stream *s = b->c.s;
+    gmember *list = HDI_ARENA_ARRAY(&b->c.v.arena, gmember, b->node_count);
+    uint32_t count = 0, first = 0;
+    if (b->c.v.arena.failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t n = 0; n < b->node_count; n++) {
+        if (b->node[n].kind != HD_STREAM_NODE_COMMAND)
+            continue;
+        const hd_stream_command *x = &s->commands[b->node[n].command];
+        if (x->pair)
+            list[count++] = (gmember){x->buffer, x->pair, n};
+    }
+    if (count)
+        qsort(list, count, sizeof(*list), by_member);
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].buffer != list[first].buffer || list[i].pair != list[first].pair)
+            first = i;
+        if (!hdi_graph_edge(b, list[first].node, list[i].node, HD_STREAM_EDGE_PAIR, HD_NONE))
+            return HD_OUT_OF_MEMORY;
     }
     return HD_OK;
 }
@@ -324,6 +397,10 @@ static hd_result build_graph(hdi_gbuild *b, hdi_stream_graph *g)
         result = pair_signals(b);
     if (result == HD_OK)
         result = pair_states(b);
+    if (result == HD_OK)
+        result = pair_objects(b);
+    if (result == HD_OK)
+        result = pair_members(b);
     if (result == HD_OK)
         result = pair_shaders(b);
     if (result == HD_OK)
