@@ -18,6 +18,7 @@ int run_command(int argc, char **argv);
 int diff_command(int argc, char **argv);
 int view_command(int argc, char **argv);
 int capture_command(int argc, char **argv);
+int replay_command(int argc, char **argv);
 /* Runs a program, and captures what it gives to Vulkan: frames of it, "0": until its device goes. */
 int capture_program(const char *path, const char *frames, char **arguments);
 

@@ -53,6 +53,12 @@ static const command commands[] = {
      "  --frames N              of PROGRAM, which runs and whose calls are captured (until its device goes)\n"
      "COMMAND is SUBMIT:COMMAND, as verify --capture --list numbers them, or last: what is presented, or read by the\n"
      "host, last.\n" FILES},
+    {"replay", replay_command, "FILE [options]", "runs a captured stream on a Vulkan device",
+     "  --check                 compare what is presented, and what the host can read, with what the capture saw\n"
+     "  --pictures FOLDER       write what is presented or copied for the host as PNG, by submit and command\n"
+     "  --device NAME           a part of the device's name (default: the first that has what is needed)\n"
+     "  --validate              under the Khronos validation layer, whose messages count as failures\n"
+     "FILE is whole or what capture --reduce wrote, of a capture that can be replayed. No window is needed.\n" FILES},
     {"explain", explain_command, "GRAPH.fgt PASS PASS [options]", "what orders two passes, or why nothing does",
      "  --queues LIST           comma list of gfx, compute, transfer; a kind may stand more than once\n"
      "  --plan PLAN.json        of this plan, in place of what compiling gives\n"
@@ -90,7 +96,7 @@ static void print_usage(const command *one, FILE *stream)
         fprintf(stream, "\n%s:\n%s", commands[i].name, commands[i].options);
     fprintf(stream, "\n%s", one ? "" : "heddle COMMAND --help says one part of this, heddle --version which it is.\n");
     fputs("Exit status: 0 done; 1 wrong command line; 2 bad input, I/O or no device; 3 the plan or capture fails\n"
-          "verification, or run --check found a wrong value.\n",
+          "verification, or run --check found a wrong value, or replay --check other content.\n",
           stream);
 }
 
@@ -130,6 +136,11 @@ int run_command(int argc, char **argv)
 {
     (void)argc, (void)argv;
     return complain(EXIT_INPUT, "run: this build has no executor (HEDDLE_VK=OFF)");
+}
+int replay_command(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return complain(EXIT_INPUT, "replay: this build has no executor (HEDDLE_VK=OFF)");
 }
 #endif
 

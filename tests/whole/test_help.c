@@ -45,7 +45,7 @@ static bool check(const char *program, const char *section)
 
 Test(help, of_the_command)
 {
-    static const char *const commands[] = {"", "compile", "verify", "explain", "diff", "view", "run", "capture"};
+    static const char *const commands[] = {"", "compile", "verify", "explain", "diff", "view", "run", "capture", "replay"};
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         cr_expect(check(HEDDLE_BINARY_DIR "/samples/heddle/heddle", commands[i]), "not built");
     /* Wherever it stands. */
