@@ -17,12 +17,19 @@ for (const e of data.edges) {
     }
 }
 const canvas = document.querySelector("canvas"), panel = document.getElementById("panel");
-let selected = null, lit = new Map(), found = null;
+let selected = null, lit = new Map(), found = null, naming = null; /* naming: the object that found commands name */
 const transform = {x: 0, k: 1}; /* of the axis: pixels, times */
 
 function words(n) {
     const where = n.command === undefined ? `semaphore ${n.semaphore}, value ${n.value}` : `command ${n.submit}:${n.command}`;
     return {title: n.kind === "wait" || n.kind === "signal" ? `${n.name}: ${n.kind}` : n.name, where};
+}
+/* Of the object: the function that made it, and its number. */
+function objectWords(o) {
+    return `${data.objects[o]} ${o}`;
+}
+function names(n, o) {
+    return n.changes === o || (n.objects || []).includes(o);
 }
 function resourceWords(r) {
     if (r === undefined)
@@ -48,6 +55,8 @@ function reach(start, list, end) {
 }
 function select(n, scroll) {
     selected = n;
+    if (naming !== null)
+        found = naming = null;
     lit = new Map();
     if (n) {
         for (const x of reach(n, "neededBy", "to"))
@@ -82,6 +91,32 @@ function list(title, edges, end) {
     if (edges.length > 300)
         ul.appendChild(document.createElement("li")).textContent = `and ${edges.length - 300} more`;
 }
+/* The objects of a command; a click finds all commands that name the same one. */
+function listObjects(n) {
+    const all = [...new Set([...(n.changes ? [n.changes] : []), ...(n.objects || [])])];
+    if (n.bytes === undefined && !all.length)
+        return;
+    panel.append(Object.assign(document.createElement("h3"), {textContent: `Given (${all.length})`}));
+    if (n.bytes !== undefined)
+        panel.append(Object.assign(document.createElement("p"), {textContent: `${n.bytes.toLocaleString("en")} bytes of arguments`, className: "about"}));
+    const ul = panel.appendChild(document.createElement("ul"));
+    for (const o of all) {
+        const button = document.createElement("button");
+        const what = Object.assign(document.createElement("span"), {className: "what", textContent: objectWords(o)});
+        const users = nodes.filter(x => names(x, o));
+        const kind = Object.assign(document.createElement("span"), {className: "kind"});
+        kind.textContent = (n.changes === o ? "changes · " : "") + `${users.length} ${users.length === 1 ? "command" : "commands"}`;
+        button.append(what, kind);
+        button.title = "Show the commands that name it";
+        button.onclick = () => {
+            found = new Set(users);
+            naming = o;
+            document.getElementById("find").value = "";
+            paint();
+        };
+        ul.appendChild(document.createElement("li")).append(button);
+    }
+}
 function fillPanel() {
     panel.replaceChildren();
     const add = (tag, text, name) => panel.append(Object.assign(document.createElement(tag), {textContent: text, className: name || ""}));
@@ -101,6 +136,7 @@ function fillPanel() {
         add("p", "Dead: nothing that can be seen needs it.", "dead");
     const all = [...lit.values()];
     add("p", `Needs ${all.filter(x => x === "from").length} others in all; ${all.filter(x => x === "to").length} need it.`, "about");
+    listObjects(n);
     list("Needs", n.needs.filter(e => e.kind !== "order"), "from");
     list("Needed by", n.neededBy.filter(e => e.kind !== "order"), "to");
     list("Comes behind", n.needs.filter(e => e.kind === "order"), "from");
@@ -129,7 +165,7 @@ function paintNode(c, n, color, u) {
     const x = xOf(n), y = yOf(n), h = heightOf(n), w = Math.max(1, Math.min(u * 0.8, n.kind === "command" ? 64 : 14));
     const mark = n === selected ? color.get("accent") : lit.has(n) ? color.get(lit.get(n)) : null;
     const own = n.kind === "command" ? color.queue[n.queue] : color.get("barrier");
-    c.globalAlpha = (selected && !mark) || (found && !found.has(n)) ? 0.18 : 1;
+    c.globalAlpha = (!selected && !found) || (mark && naming === null) || (found && found.has(n)) ? 1 : 0.18;
     c.beginPath();
     if (n.kind === "wait" || n.kind === "signal") {
         const d = n.kind === "signal" ? 1 : -1;
@@ -310,6 +346,7 @@ canvas.addEventListener("keydown", event => {
 });
 document.getElementById("find").addEventListener("input", event => {
     const text = event.target.value.trim().toLowerCase();
+    naming = null;
     found = text ? new Set(nodes.filter(n => `${n.name} ${n.label || ""}`.toLowerCase().includes(text))) : null;
     paint();
 });
@@ -327,7 +364,8 @@ window.addEventListener("resize", paint);
 function fillTop() {
     const commands = nodes.filter(n => n.kind === "command"), dead = commands.filter(n => !n.live).length;
     const figures = [[commands.length, "commands"], [dead, "dead"], [nodes.filter(n => n.kind === "barrier").length, "barriers"],
-                     [nodes.filter(n => n.kind === "wait").length, "waits"], [data.edges.length, "edges"], [data.resources.length, "resources"]];
+                     [nodes.filter(n => n.kind === "wait").length, "waits"], [data.edges.length, "edges"], [data.resources.length, "resources"],
+                     [data.objects.length - 1, "objects"]];
     for (const [count, word] of figures) {
         const span = document.createElement("span");
         span.append(Object.assign(document.createElement("b"), {textContent: count.toLocaleString("en")}), ` ${word}`);
