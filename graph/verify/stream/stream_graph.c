@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sort.h"
+
 /* A stream as a graph of what needs what, after the dependency graph of gapid. The stream becomes one sequence of steps
  * (the submits in a topological order); stream_content.c walks them and finds whose content each command uses and which
  * commands must not overlap; stream_order.c finds the barriers and semaphores that keep these apart; stream_needs.c
@@ -280,27 +282,68 @@ static hd_result pair_shaders(hdi_gbuild *b)
 
 /* ---- the graph ---- */
 
-static int compare_edge(const hdi_gedge *a, const hdi_gedge *b)
+typedef struct gsort {
+    uint64_t *key, *key2;
+    uint32_t *order, *order2;
+} gsort;
+
+static bool open_sort(hdi_gbuild *b, gsort *s, uint32_t count)
 {
-    const uint32_t *x = &a->to, *y = &b->to;
-    for (int i = 0; i < 4; i++) {
-        if (x[i] != y[i])
-            return x[i] < y[i] ? -1 : 1;
+    hdi_arena *arena = &b->c.v.arena;
+    s->key = HDI_ARENA_ARRAY(arena, uint64_t, count);
+    s->key2 = HDI_ARENA_ARRAY(arena, uint64_t, count);
+    s->order = HDI_ARENA_ARRAY(arena, uint32_t, count);
+    s->order2 = HDI_ARENA_ARRAY(arena, uint32_t, count);
+    for (uint32_t i = 0; i < count && !arena->failed; i++)
+        s->order[i] = i;
+    return !arena->failed;
+}
+
+static uint64_t key_of(uint32_t high, uint32_t low)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+/* By to, from, kind and resource, each once. */
+static hd_result sort_edges(hdi_gbuild *b)
+{
+    gsort s;
+    hdi_gedge *sorted = HDI_ARENA_ARRAY(&b->c.v.arena, hdi_gedge, b->edge_count);
+    if (!open_sort(b, &s, b->edge_count))
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < b->edge_count; i++)
+        s.key[i] = key_of(b->edge[i].kind, b->edge[i].resource);
+    hdi_sort_u64(s.key, s.order, s.key2, s.order2, b->edge_count);
+    for (uint32_t i = 0; i < b->edge_count; i++)
+        s.key[i] = key_of(b->edge[s.order[i]].to, b->edge[s.order[i]].from);
+    hdi_sort_u64(s.key, s.order, s.key2, s.order2, b->edge_count);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < b->edge_count; i++) {
+        const hdi_gedge *e = &b->edge[s.order[i]], *last = kept ? &sorted[kept - 1] : NULL;
+        if (!last || memcmp(e, last, sizeof(*e)) != 0)
+            sorted[kept++] = *e;
     }
-    return 0;
+    b->edge = sorted;
+    b->edge_count = kept;
+    return HD_OK;
 }
 
-static int by_edge(const void *a, const void *b)
+/* By group and node, each once. */
+static hd_result sort_touches(hdi_gbuild *b)
 {
-    return compare_edge(a, b);
-}
-
-static int by_touch(const void *a, const void *b)
-{
-    const hdi_gtouch *x = a, *y = b;
-    if (x->group != y->group)
-        return x->group < y->group ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
+    gsort s;
+    if (!open_sort(b, &s, b->touch_count))
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < b->touch_count; i++)
+        s.key[i] = key_of(hdi_graph_group(b, b->touch[i].group), b->touch[i].node);
+    hdi_sort_u64(s.key, s.order, s.key2, s.order2, b->touch_count);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < b->touch_count; i++) {
+        if (i == 0 || s.key[i] != s.key[i - 1])
+            b->touch[kept++] = (hdi_gtouch){.node = (uint32_t)s.key[i], .group = (uint32_t)(s.key[i] >> 32)};
+    }
+    b->touch_count = kept;
+    return HD_OK;
 }
 
 static uint32_t end_node(const hdi_gbuild *b, uint32_t end)
@@ -327,25 +370,8 @@ static hd_result close_lists(hdi_gbuild *b)
         if (!hdi_graph_edge(b, pair->x, pair->y, HD_STREAM_EDGE_ORDER, res))
             return HD_OUT_OF_MEMORY;
     }
-    for (uint32_t i = 0; i < b->touch_count; i++)
-        b->touch[i].group = hdi_graph_group(b, b->touch[i].group);
-    if (b->touch_count)
-        qsort(b->touch, b->touch_count, sizeof(*b->touch), by_touch);
-    if (b->edge_count)
-        qsort(b->edge, b->edge_count, sizeof(*b->edge), by_edge);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < b->edge_count; i++) {
-        if (i == 0 || compare_edge(&b->edge[i], &b->edge[kept - 1]) != 0)
-            b->edge[kept++] = b->edge[i];
-    }
-    b->edge_count = kept;
-    kept = 0;
-    for (uint32_t i = 0; i < b->touch_count; i++) {
-        if (i == 0 || by_touch(&b->touch[i], &b->touch[kept - 1]) != 0)
-            b->touch[kept++] = b->touch[i];
-    }
-    b->touch_count = kept;
-    return HD_OK;
+    hd_result result = sort_touches(b);
+    return result == HD_OK ? sort_edges(b) : result;
 }
 
 static hd_result publish(hdi_gbuild *b, hdi_stream_graph *g)
