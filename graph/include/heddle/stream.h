@@ -210,7 +210,8 @@ typedef enum hd_stream_edge_kind {
     HD_STREAM_EDGE_SIGNAL,  /* to waits for from */
     HD_STREAM_EDGE_STATE,   /* to uses state of the command buffer that from sets */
     HD_STREAM_EDGE_PAIR,    /* of one rendering, or with one number (pair): neither goes without the other */
-    HD_STREAM_EDGE_ORDER,   /* from must be finished before to; the content of to needs nothing of it */
+    HD_STREAM_EDGE_ORDER,   /* from, and reads like it before it, must be finished before to, whose content needs
+                             * nothing of them */
     HD_STREAM_EDGE_OBJECT,  /* to names or changes an object of which from, before it, changes a part */
 } hd_stream_edge_kind;
 typedef struct hd_stream_edge {

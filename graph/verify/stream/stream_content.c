@@ -1,6 +1,7 @@
 #include "stream_graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The walk that finds content. Each segment holds the last writes of its texels, the newest first, with their boxes,
  * and the reads since. An access needs each write that it meets in a texel that no newer one covers; what takes too
@@ -361,20 +362,43 @@ static void use_before(content *w, uint32_t u, uint32_t s)
     order_aliases(w, u, x->resource, s, needs, takes_bytes(w, u));
 }
 
+/* What keeps the later one of two reads before a write keeps the earlier one, too: where the queue, the stages and what
+ * they need no order with are the same, the later one stands for both. */
+static bool stands_for(const content *w, uint32_t u, const gentry *read)
+{
+    const hdi_cverify *c = &w->b->c;
+    uint32_t cx = c->use_command[read->end], cy = c->use_command[u];
+    const hd_stream_access *x = access_of(w, read->end), *y = access_of(w, u);
+    return c->v.d.use_access[read->end] == c->v.d.use_access[u] && c->v.pass_queue[cx] == c->v.pass_queue[cy] &&
+           c->s->commands[cx].group == c->s->commands[cy].group && x->scope == y->scope &&
+           memcmp(&x->box, &y->box, sizeof(x->box)) == 0;
+}
+
+static void add_read(content *w, uint32_t u, uint32_t s)
+{
+    for (uint32_t e = w->cell[s].reads; e != HDI_NONE; e = w->entry[e].next) {
+        if (stands_for(w, u, &w->entry[e])) {
+            w->entry[e].end = u;
+            return;
+        }
+    }
+    add_entry(w, &w->cell[s].reads, &(gentry){.box = access_of(w, u)->box, .end = u});
+}
+
 static void use_after(content *w, uint32_t u, uint32_t s)
 {
     const hd_stream_access *x = access_of(w, u);
     gcell *cell = &w->cell[s];
-    bool writes = info_of(w, u)->writes;
-    if (writes) {
-        drop_covered(w, &cell->reads, u);
-        drop_covered(w, &cell->writes, u);
-    }
-    if (is_observed(w, u) && !writes)
+    if (!info_of(w, u)->writes) {
+        if (!is_observed(w, u))
+            add_read(w, u, s);
         return;
+    }
+    drop_covered(w, &cell->reads, u);
+    drop_covered(w, &cell->writes, u);
     if (is_observed(w, u))
         share(w, x->resource, s);
-    add_entry(w, writes ? &cell->writes : &cell->reads, &(gentry){.box = x->box, .end = u});
+    add_entry(w, &cell->writes, &(gentry){.box = x->box, .end = u});
 }
 
 /* All that a command reads comes before what it writes: it does not need itself. */
