@@ -1,93 +1,8 @@
-#include <criterion/criterion.h>
+#include "capture_call_values.h"
 
-#include <string.h>
+/* Structures of Vulkan as bytes, and back: what they hold comes back, what Vulkan ignores does not. */
 
-#include <heddle/vk.h>
-
-#include "arena.h"
-#include "capture/call.h"
-
-/* Structures of Vulkan as bytes, and back. A handle of the tests is its object times 16 plus 5, so that a handle that
- * was not translated shows; those that end otherwise are not known. */
-
-#define HANDLE(object) ((void *)(uintptr_t)((object)*16 + 5))
-#define GARBAGE ((void *)(uintptr_t)0xdeadbeef00) /* what nothing may follow */
-
-static uint32_t object_of(void *user, uint32_t type, uint64_t handle)
-{
-    (void)user;
-    cr_expect_neq(type, 0, "a handle has a type");
-    return handle % 16 == 5 ? (uint32_t)(handle / 16) : 0;
-}
-
-static uint64_t handle_of(void *user, uint32_t type, uint32_t object)
-{
-    (void)user;
-    cr_expect_neq(type, 0);
-    return (uint64_t)object * 16 + 5;
-}
-
-static hdi_call_writer writer;
-static hdi_arena arena;
-
-static void begin(void)
-{
-    if (!hdi_call_find("vkCmdDraw"))
-        cr_skip_test("built without vk.xml");
-    writer = (hdi_call_writer){.object = object_of};
-    hdi_arena_init(&arena, &(hd_allocator){0});
-}
-
-static void end(void)
-{
-    hdi_call_writer_free(&writer);
-    hdi_arena_free(&arena);
-}
-
-TestSuite(capture_call, .init = begin, .fini = end);
-
-static const hdi_call_type *type_of(const char *name)
-{
-    const hdi_call_type *type = hdi_call_type_find(name);
-    cr_assert(type, "%s", name);
-    return type;
-}
-
-static void *read_from(const hdi_call_writer *w, const hdi_call_type *type)
-{
-    hdi_call_reader reader = {.bytes = w->bytes,
-                              .refs = w->refs,
-                              .byte_count = w->byte_count,
-                              .ref_count = w->ref_count,
-                              .arena = &arena,
-                              .handle = handle_of,
-                              .commands = 77};
-    void *value = hdi_call_read(&reader, type);
-    cr_assert(value && !reader.failed, "%s is read", type->name);
-    cr_expect_eq(reader.at, w->byte_count, "%s to its end", type->name);
-    return value;
-}
-
-/* Writes, reads, writes again: the same bytes. What was read. */
-static void *round_trip(const char *name, const void *value)
-{
-    const hdi_call_type *type = type_of(name);
-    hdi_call_writer again = {.object = object_of};
-    writer.byte_count = writer.ref_count = 0;
-    writer.unknown = false;
-    hdi_call_write(&writer, type, value);
-    cr_assert_not(writer.failed);
-    void *back = read_from(&writer, type);
-    hdi_call_write(&again, type, back);
-    cr_assert_eq(again.byte_count, writer.byte_count, "%s: %u bytes, then %u", name, writer.byte_count,
-                 again.byte_count);
-    cr_expect_arr_eq(again.bytes, writer.bytes, writer.byte_count);
-    cr_assert_eq(again.ref_count, writer.ref_count);
-    cr_expect_arr_eq(again.refs, writer.refs, writer.ref_count * sizeof(*writer.refs));
-    cr_expect_not(again.unknown);
-    hdi_call_writer_free(&again);
-    return back;
-}
+TestSuite(capture_call, .init = call_begin, .fini = call_end);
 
 Test(capture_call, rendering)
 {
@@ -165,4 +80,295 @@ Test(capture_call, device)
     cr_assert_eq(second->sType, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, "the unknown one is left out");
     cr_expect(second->dynamicRendering);
     cr_expect_null(second->pNext);
+}
+
+Test(capture_call, descriptors)
+{
+    static const struct {
+        VkDescriptorType type;
+        bool sampler, image, buffer, texels;
+    } kinds[] = {
+        {VK_DESCRIPTOR_TYPE_SAMPLER, .sampler = true},
+        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, .sampler = true, .image = true},
+        {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, .image = true},
+        {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, .image = true},
+        {VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, .image = true},
+        {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, .buffer = true},
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .buffer = true},
+        {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC, .buffer = true},
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, .buffer = true},
+        {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, .texels = true},
+        {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, .texels = true},
+        {VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK},
+        {VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR},
+    };
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        const bool sampler = kinds[k].sampler, image = kinds[k].image;
+        const VkDescriptorImageInfo images[2] = {
+            {sampler ? HANDLE(5) : GARBAGE, image ? HANDLE(6) : GARBAGE, VK_IMAGE_LAYOUT_GENERAL},
+            {sampler ? HANDLE(7) : GARBAGE, image ? HANDLE(6) : GARBAGE, VK_IMAGE_LAYOUT_GENERAL}};
+        const VkDescriptorBufferInfo buffers[2] = {{HANDLE(8), 16, 32}, {HANDLE(9), 0, VK_WHOLE_SIZE}};
+        const VkBufferView views[2] = {HANDLE(10), VK_NULL_HANDLE};
+        const VkWriteDescriptorSetInlineUniformBlock block = {
+            .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK, .dataSize = 5, .pData = "four"};
+        const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                            .pNext = k == 11 ? &block : NULL,
+                                            .dstSet = HANDLE(1),
+                                            .descriptorCount = 2,
+                                            .descriptorType = kinds[k].type,
+                                            .pImageInfo = sampler || image ? images : GARBAGE,
+                                            .pBufferInfo = kinds[k].buffer ? buffers : GARBAGE,
+                                            .pTexelBufferView = kinds[k].texels ? views : GARBAGE};
+        const VkWriteDescriptorSet *back = round_trip("VkWriteDescriptorSet", &write);
+        cr_expect_not(writer.unknown, "kind %zu", k);
+        cr_expect_eq(back->dstSet, HANDLE(1));
+        cr_assert_eq(!!back->pImageInfo, sampler || image);
+        cr_assert_eq(!!back->pBufferInfo, kinds[k].buffer);
+        cr_assert_eq(!!back->pTexelBufferView, kinds[k].texels);
+        if (back->pImageInfo) {
+            cr_expect_eq(back->pImageInfo[1].sampler, sampler ? HANDLE(7) : NULL);
+            cr_expect_eq(back->pImageInfo[1].imageView, image ? HANDLE(6) : NULL);
+        }
+        if (back->pBufferInfo)
+            cr_expect(back->pBufferInfo[0].range == 32 && back->pBufferInfo[1].buffer == HANDLE(9));
+        if (back->pTexelBufferView)
+            cr_expect(back->pTexelBufferView[0] == HANDLE(10) && !back->pTexelBufferView[1]);
+        const VkWriteDescriptorSetInlineUniformBlock *next = back->pNext;
+        cr_assert_eq(!!next, k == 11);
+        if (next)
+            cr_expect_str_eq(next->pData, "four");
+    }
+}
+
+/* In a layout, an object that is not known among those that are. */
+Test(capture_call, ignored)
+{
+    const VkSampler samplers[2] = {HANDLE(3), (void *)(uintptr_t)16};
+    const VkDescriptorSetLayoutBinding bindings[2] = {
+        {.descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+         .descriptorCount = 2,
+         .pImmutableSamplers = samplers},
+        {.descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, .descriptorCount = 2, .pImmutableSamplers = GARBAGE}};
+    const VkDescriptorSetLayoutCreateInfo layout = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 2, .pBindings = bindings};
+    const VkDescriptorSetLayoutCreateInfo *laid = round_trip("VkDescriptorSetLayoutCreateInfo", &layout);
+    cr_expect(writer.unknown);
+    cr_expect_eq(laid->pBindings[0].pImmutableSamplers[0], HANDLE(3));
+    cr_expect_null(laid->pBindings[0].pImmutableSamplers[1]);
+    cr_expect_null(laid->pBindings[1].pImmutableSamplers);
+
+    VkSwapchainCreateInfoKHR chain = {.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR,
+                                      .minImageCount = 3,
+                                      .queueFamilyIndexCount = 2,
+                                      .pQueueFamilyIndices = GARBAGE};
+    const VkSwapchainCreateInfoKHR *back = round_trip("VkSwapchainCreateInfoKHR", &chain);
+    cr_expect(back->minImageCount == 3 && !back->pQueueFamilyIndices);
+    chain.imageSharingMode = VK_SHARING_MODE_CONCURRENT;
+    chain.pQueueFamilyIndices = (uint32_t[]){4, 2};
+    back = round_trip("VkSwapchainCreateInfoKHR", &chain);
+    cr_expect_eq(back->pQueueFamilyIndices[1], 2);
+
+    VkFramebufferCreateInfo frame = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                                     .flags = VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT,
+                                     .renderPass = HANDLE(1),
+                                     .attachmentCount = 1,
+                                     .pAttachments = GARBAGE};
+    cr_expect_null(((VkFramebufferCreateInfo *)round_trip("VkFramebufferCreateInfo", &frame))->pAttachments);
+    frame.flags = 0;
+    frame.pAttachments = (VkImageView[]){HANDLE(2)};
+    cr_expect_eq(((VkFramebufferCreateInfo *)round_trip("VkFramebufferCreateInfo", &frame))->pAttachments[0],
+                 HANDLE(2));
+}
+
+Test(capture_call, render_pass)
+{
+    const VkAttachmentReference2 resolve = {.sType = VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_2, .attachment = 2};
+    const VkSubpassDescriptionDepthStencilResolve depth = {
+        .sType = VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_DEPTH_STENCIL_RESOLVE,
+        .depthResolveMode = VK_RESOLVE_MODE_MIN_BIT,
+        .pDepthStencilResolveAttachment = &resolve};
+    const VkAttachmentReferenceStencilLayout stencil = {.sType = VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_STENCIL_LAYOUT,
+                                                        .stencilLayout = VK_IMAGE_LAYOUT_GENERAL};
+    const VkAttachmentReference2 depth_reference = {
+        .sType = VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_2, .pNext = &stencil, .attachment = 1};
+    const uint32_t kept[] = {5, 6, 7};
+    const VkSubpassDescription2 subpass = {.sType = VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_2,
+                                           .pNext = &depth,
+                                           .pDepthStencilAttachment = &depth_reference,
+                                           .preserveAttachmentCount = 3,
+                                           .pPreserveAttachments = kept};
+    const VkAttachmentDescription2 attachments[3] = {
+        {.sType = VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_2},
+        {.sType = VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_2},
+        {.sType = VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_2, .finalLayout = VK_IMAGE_LAYOUT_GENERAL}};
+    const VkRenderPassCreateInfo2 info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO_2,
+                                          .attachmentCount = 3,
+                                          .pAttachments = attachments,
+                                          .subpassCount = 1,
+                                          .pSubpasses = &subpass};
+    const VkRenderPassCreateInfo2 *back = round_trip("VkRenderPassCreateInfo2", &info);
+    cr_expect_eq(back->pAttachments[2].finalLayout, VK_IMAGE_LAYOUT_GENERAL);
+    cr_expect_eq(back->pSubpasses[0].pPreserveAttachments[2], 7);
+    const VkSubpassDescriptionDepthStencilResolve *next = back->pSubpasses[0].pNext;
+    cr_expect_eq(next->pDepthStencilResolveAttachment->attachment, 2);
+    cr_expect_eq(back->pSubpasses[0].pDepthStencilAttachment->attachment, 1);
+    const VkAttachmentReferenceStencilLayout *layout = back->pSubpasses[0].pDepthStencilAttachment->pNext;
+    cr_expect_eq(layout->stencilLayout, VK_IMAGE_LAYOUT_GENERAL);
+}
+
+/* ---- a pipeline with all states ---- */
+
+static const uint32_t constant = 7;
+static const VkSpecializationMapEntry entries[] = {{.constantID = 3, .size = 4}};
+static const VkSpecializationInfo special = {1, entries, sizeof(constant), &constant};
+static const VkPipelineShaderStageCreateInfo stages[] = {
+    {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+     .stage = VK_SHADER_STAGE_VERTEX_BIT,
+     .module = HANDLE(2),
+     .pName = "main",
+     .pSpecializationInfo = &special},
+    {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+     .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+     .module = HANDLE(3),
+     .pName = "paint"},
+};
+static const VkVertexInputAttributeDescription attributes[] = {{.location = 1, .offset = 12}, {.location = 2}};
+static const VkPipelineVertexInputStateCreateInfo vertices = {
+    .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO,
+    .pVertexBindingDescriptions = GARBAGE,
+    .vertexAttributeDescriptionCount = 2,
+    .pVertexAttributeDescriptions = attributes};
+static const VkPipelineInputAssemblyStateCreateInfo assembly = {
+    .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
+    .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP};
+static const VkRect2D scissor = {{1, 2}, {3, 4}};
+static const VkPipelineViewportStateCreateInfo viewport = {.sType =
+                                                               VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
+                                                           .viewportCount = 1,
+                                                           .pViewports = GARBAGE, /* dynamic */
+                                                           .scissorCount = 1,
+                                                           .pScissors = &scissor};
+static const VkPipelineRasterizationStateCreateInfo raster = {
+    .sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO, .lineWidth = 1.5f};
+static const VkSampleMask masks[] = {0x55555555, 0xaaaaaaaa};
+static const VkPipelineMultisampleStateCreateInfo samples = {
+    .sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
+    .rasterizationSamples = VK_SAMPLE_COUNT_64_BIT,
+    .pSampleMask = masks};
+static const VkPipelineDepthStencilStateCreateInfo depth = {
+    .sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO, .maxDepthBounds = 0.5f};
+static const VkPipelineColorBlendAttachmentState blends[] = {{.colorWriteMask = 15}, {.blendEnable = VK_TRUE}};
+static const VkPipelineColorBlendStateCreateInfo blend = {
+    .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO, .attachmentCount = 2, .pAttachments = blends};
+static const VkDynamicState states[] = {VK_DYNAMIC_STATE_VIEWPORT};
+static const VkPipelineDynamicStateCreateInfo dynamic = {
+    .sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO, .dynamicStateCount = 1, .pDynamicStates = states};
+static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_UINT};
+static const VkPipelineRenderingCreateInfo rendering = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
+                                                        .colorAttachmentCount = 2,
+                                                        .pColorAttachmentFormats = formats,
+                                                        .stencilAttachmentFormat = VK_FORMAT_S8_UINT};
+static const VkGraphicsPipelineCreateInfo whole = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                                   .pNext = &rendering,
+                                                   .stageCount = 2,
+                                                   .pStages = stages,
+                                                   .pVertexInputState = &vertices,
+                                                   .pInputAssemblyState = &assembly,
+                                                   .pTessellationState = GARBAGE, /* no such stage */
+                                                   .pViewportState = &viewport,
+                                                   .pRasterizationState = &raster,
+                                                   .pMultisampleState = &samples,
+                                                   .pDepthStencilState = &depth,
+                                                   .pColorBlendState = &blend,
+                                                   .pDynamicState = &dynamic,
+                                                   .layout = HANDLE(4),
+                                                   .basePipelineHandle = GARBAGE};
+
+Test(capture_call, graphics_pipeline)
+{
+    const VkGraphicsPipelineCreateInfo *back = round_trip("VkGraphicsPipelineCreateInfo", &whole);
+    cr_expect_not(writer.unknown);
+    cr_expect_eq(back->pStages[0].module, HANDLE(2));
+    cr_expect_str_eq(back->pStages[1].pName, "paint");
+    cr_expect_eq(*(const uint32_t *)back->pStages[0].pSpecializationInfo->pData, 7);
+    cr_expect_eq(back->pStages[0].pSpecializationInfo->pMapEntries[0].constantID, 3);
+    cr_expect_null(back->pVertexInputState->pVertexBindingDescriptions);
+    cr_expect_eq(back->pVertexInputState->pVertexAttributeDescriptions[0].offset, 12);
+    cr_expect_eq(back->pInputAssemblyState->topology, VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP);
+    cr_expect_null(back->pTessellationState);
+    cr_expect_null(back->pViewportState->pViewports);
+    cr_expect_eq(back->pViewportState->pScissors[0].extent.height, 4);
+    cr_expect_eq(back->pRasterizationState->lineWidth, 1.5f);
+    cr_expect_eq(back->pMultisampleState->pSampleMask[1], 0xaaaaaaaa);
+    cr_expect_eq(back->pDepthStencilState->maxDepthBounds, 0.5f);
+    cr_expect(back->pColorBlendState->pAttachments[1].blendEnable);
+    cr_expect_eq(back->pDynamicState->pDynamicStates[0], VK_DYNAMIC_STATE_VIEWPORT);
+    const VkPipelineRenderingCreateInfo *next = back->pNext;
+    cr_assert_eq(next->sType, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+    cr_expect_eq(next->pColorAttachmentFormats[1], VK_FORMAT_R32_UINT);
+    cr_expect_eq(back->layout, HANDLE(4));
+    cr_expect_null(back->basePipelineHandle);
+}
+
+Test(capture_call, states_of_pipelines)
+{
+    VkGraphicsPipelineCreateInfo info = whole;
+    const VkGraphicsPipelineCreateInfo *back;
+    /* States of attachments that there are not may be anything; a render pass may have them. */
+    VkGraphicsPipelineCreateInfo variant = info;
+    variant.pNext = NULL;
+    variant.pDepthStencilState = GARBAGE;
+    variant.pColorBlendState = GARBAGE;
+    back = round_trip("VkGraphicsPipelineCreateInfo", &variant);
+    cr_expect(!back->pDepthStencilState && !back->pColorBlendState && back->pMultisampleState);
+    variant = info;
+    variant.pNext = NULL;
+    variant.renderPass = HANDLE(6);
+    back = round_trip("VkGraphicsPipelineCreateInfo", &variant);
+    cr_expect(back->pDepthStencilState && back->pColorBlendState);
+
+    /* Vertices that are dynamic or come from a mesh shader have no state. */
+    const VkDynamicState vertex_input[] = {VK_DYNAMIC_STATE_VERTEX_INPUT_EXT};
+    const VkPipelineShaderStageCreateInfo mesh = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                  .stage = VK_SHADER_STAGE_MESH_BIT_EXT,
+                                                  .module = HANDLE(2),
+                                                  .pName = "main"};
+    VkPipelineDynamicStateCreateInfo other = dynamic;
+    variant = info;
+    other.pDynamicStates = vertex_input;
+    variant.pViewportState = NULL;
+    variant.pDynamicState = &other;
+    variant.pVertexInputState = GARBAGE;
+    back = round_trip("VkGraphicsPipelineCreateInfo", &variant);
+    cr_expect(!back->pVertexInputState && back->pInputAssemblyState);
+    variant.pDynamicState = NULL;
+    variant.stageCount = 1;
+    variant.pStages = &mesh;
+    variant.pInputAssemblyState = GARBAGE;
+    back = round_trip("VkGraphicsPipelineCreateInfo", &variant);
+    cr_expect(!back->pVertexInputState && !back->pInputAssemblyState && !back->pDynamicState);
+
+    /* Without rasterization most states may be anything. */
+    VkPipelineRasterizationStateCreateInfo none = raster;
+    none.rasterizerDiscardEnable = VK_TRUE;
+    info.pRasterizationState = &none;
+    info.pViewportState = GARBAGE;
+    info.pMultisampleState = GARBAGE;
+    info.pDepthStencilState = GARBAGE;
+    info.pColorBlendState = GARBAGE;
+    back = round_trip("VkGraphicsPipelineCreateInfo", &info);
+    cr_expect(!back->pViewportState && !back->pMultisampleState && !back->pDepthStencilState &&
+              !back->pColorBlendState);
+    cr_expect(back->pRasterizationState && back->pVertexInputState);
+
+    /* So may the states that another part of the pipeline has. */
+    const VkGraphicsPipelineLibraryCreateInfoEXT part = {
+        .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT,
+        .flags = VK_GRAPHICS_PIPELINE_LIBRARY_VERTEX_INPUT_INTERFACE_BIT_EXT};
+    info.pNext = &part;
+    info.pStages = GARBAGE;
+    info.stageCount = 0;
+    info.pRasterizationState = GARBAGE;
+    back = round_trip("VkGraphicsPipelineCreateInfo", &info);
+    cr_expect(back->pVertexInputState && back->pInputAssemblyState && !back->pRasterizationState);
 }

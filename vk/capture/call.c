@@ -435,6 +435,13 @@ uint32_t hdi_call_pipeline(const VkGraphicsPipelineCreateInfo *info)
     const bool output = parts & VK_GRAPHICS_PIPELINE_LIBRARY_FRAGMENT_OUTPUT_INTERFACE_BIT_EXT;
     const bool discard = raster && info->pRasterizationState && info->pRasterizationState->rasterizerDiscardEnable &&
                          !hdi_call_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
+    /* Without a render pass it is known which attachments there are. */
+    const VkPipelineRenderingCreateInfo *rendering =
+        in_chain_of(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+    const bool known = output && !info->renderPass;
+    const bool colors = !known || (rendering && rendering->colorAttachmentCount > 0);
+    const bool depth =
+        !known || (rendering && (rendering->depthAttachmentFormat || rendering->stencilAttachmentFormat));
     VkShaderStageFlags stages = 0;
     for (uint32_t i = 0; (raster || fragments) && info->pStages && i < info->stageCount; i++)
         stages |= info->pStages[i].stage;
@@ -449,9 +456,9 @@ uint32_t hdi_call_pipeline(const VkGraphicsPipelineCreateInfo *info)
         states |= HDI_CALL_TESSELLATION;
     if ((fragments || output) && !discard)
         states |= HDI_CALL_MULTISAMPLE;
-    if (fragments && !discard)
+    if (fragments && depth && !discard)
         states |= HDI_CALL_DEPTH_STENCIL;
-    if (output && !discard)
+    if (output && colors && !discard)
         states |= HDI_CALL_COLOR_BLEND;
     return states;
 }

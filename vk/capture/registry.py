@@ -38,58 +38,60 @@ TYPES_LEFT = {'VkDeviceAddress', 'VkRemoteAddressNV', 'VkImportMemoryFdInfoKHR'}
 
 # Members that Vulkan ignores under a condition, and which may then hold anything: when they are valid. s: the
 # structure.
-CONCURRENT = 'haringMode == VK_SHARING_MODE_CONCURRENT'
-TEMPLATE_OF_SET = 's->templateType == VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET'
+GRAPHICS = 'VkGraphicsPipelineCreateInfo'
+DERIVATIVE = 's->flags & VK_PIPELINE_CREATE_DERIVATIVE_BIT'
 VALID = {
-    'VkBufferCreateInfo.pQueueFamilyIndices': 's->s' + CONCURRENT,
-    'VkImageCreateInfo.pQueueFamilyIndices': 's->s' + CONCURRENT,
-    'VkSwapchainCreateInfoKHR.pQueueFamilyIndices': 's->imageS' + CONCURRENT,
+    'VkBufferCreateInfo.pQueueFamilyIndices': 's->sharingMode == VK_SHARING_MODE_CONCURRENT',
+    'VkImageCreateInfo.pQueueFamilyIndices': 's->sharingMode == VK_SHARING_MODE_CONCURRENT',
+    'VkSwapchainCreateInfoKHR.pQueueFamilyIndices': 's->imageSharingMode == VK_SHARING_MODE_CONCURRENT',
     'VkFramebufferCreateInfo.pAttachments': '!(s->flags & VK_FRAMEBUFFER_CREATE_IMAGELESS_BIT)',
     'VkRenderingAttachmentInfo.resolveImageView': 's->resolveMode != VK_RESOLVE_MODE_NONE',
+    'VkPipelineSampleLocationsStateCreateInfoEXT.sampleLocationsInfo': 's->sampleLocationsEnable',
     'VkDescriptorSetLayoutBinding.pImmutableSamplers': 'hdi_call_descriptor(s->descriptorType) & HDI_CALL_SAMPLER',
-    'VkWriteDescriptorSet.pImageInfo':
-        'hdi_call_descriptor(s->descriptorType) & (HDI_CALL_SAMPLER | HDI_CALL_IMAGE)',
+    'VkWriteDescriptorSet.pImageInfo': 'hdi_call_descriptor(s->descriptorType) & (HDI_CALL_SAMPLER | HDI_CALL_IMAGE)',
     'VkWriteDescriptorSet.pBufferInfo': 'hdi_call_descriptor(s->descriptorType) & HDI_CALL_BUFFER',
     'VkWriteDescriptorSet.pTexelBufferView': 'hdi_call_descriptor(s->descriptorType) & HDI_CALL_TEXELS',
-    'VkDescriptorUpdateTemplateCreateInfo.descriptorSetLayout': TEMPLATE_OF_SET,
-    'VkDescriptorUpdateTemplateCreateInfo.pipelineLayout': f'!({TEMPLATE_OF_SET})',
-    'VkPipelineSampleLocationsStateCreateInfoEXT.sampleLocationsInfo': 's->sampleLocationsEnable',
-    'VkComputePipelineCreateInfo.basePipelineHandle': 's->flags & VK_PIPELINE_CREATE_DERIVATIVE_BIT',
-    'VkGraphicsPipelineCreateInfo.basePipelineHandle': 's->flags & VK_PIPELINE_CREATE_DERIVATIVE_BIT',
-    **{f'VkGraphicsPipelineCreateInfo.p{state}State':
-           'hdi_call_pipeline(s) & HDI_CALL_' + re.sub('(?<=.)(?=[A-Z])', '_', state).upper()
-       for state in ('VertexInput', 'InputAssembly', 'Tessellation', 'Viewport', 'Rasterization', 'Multisample',
-                     'DepthStencil', 'ColorBlend')},
+    'VkDescriptorUpdateTemplateCreateInfo.descriptorSetLayout':
+        's->templateType == VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET',
+    'VkDescriptorUpdateTemplateCreateInfo.pipelineLayout':
+        's->templateType != VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET',
+    'VkComputePipelineCreateInfo.basePipelineHandle': DERIVATIVE,
+    GRAPHICS + '.basePipelineHandle': DERIVATIVE,
+    GRAPHICS + '.pVertexInputState': 'hdi_call_pipeline(s) & HDI_CALL_VERTEX_INPUT',
+    GRAPHICS + '.pInputAssemblyState': 'hdi_call_pipeline(s) & HDI_CALL_INPUT_ASSEMBLY',
+    GRAPHICS + '.pTessellationState': 'hdi_call_pipeline(s) & HDI_CALL_TESSELLATION',
+    GRAPHICS + '.pViewportState': 'hdi_call_pipeline(s) & HDI_CALL_VIEWPORT',
+    GRAPHICS + '.pRasterizationState': 'hdi_call_pipeline(s) & HDI_CALL_RASTERIZATION',
+    GRAPHICS + '.pMultisampleState': 'hdi_call_pipeline(s) & HDI_CALL_MULTISAMPLE',
+    GRAPHICS + '.pDepthStencilState': 'hdi_call_pipeline(s) & HDI_CALL_DEPTH_STENCIL',
+    GRAPHICS + '.pColorBlendState': 'hdi_call_pipeline(s) & HDI_CALL_COLOR_BLEND',
 }
-# The same by p, a structure of a type whose pointers or chain lead to s; null: there is none.
-WRITE, GRAPHICS = 'VkWriteDescriptorSet', 'VkGraphicsPipelineCreateInfo'
-VALID_UNDER = {
-    'VkDescriptorImageInfo.sampler': (WRITE, '!p || hdi_call_descriptor(p->descriptorType) & HDI_CALL_SAMPLER'),
-    'VkDescriptorImageInfo.imageView': (WRITE, '!p || hdi_call_descriptor(p->descriptorType) & HDI_CALL_IMAGE'),
-    'VkPipelineColorBlendStateCreateInfo.pAttachments':
-        (GRAPHICS, ' || '.join(f'!hdi_call_dynamic(p, VK_DYNAMIC_STATE_COLOR_{state}_EXT)'
-                               for state in ('BLEND_ENABLE', 'BLEND_EQUATION', 'WRITE_MASK'))),
-    **{member: (GRAPHICS, ' && '.join(f'!hdi_call_dynamic(p, VK_DYNAMIC_STATE_{state})' for state in states.split()))
-       for member, states in {
-           'VkPipelineViewportStateCreateInfo.pViewports': 'VIEWPORT VIEWPORT_WITH_COUNT',
-           'VkPipelineViewportStateCreateInfo.pScissors': 'SCISSOR SCISSOR_WITH_COUNT',
-           'VkPipelineMultisampleStateCreateInfo.pSampleMask': 'SAMPLE_MASK_EXT',
-           'VkPipelineDiscardRectangleStateCreateInfoEXT.pDiscardRectangles': 'DISCARD_RECTANGLE_EXT',
-           'VkPipelineViewportWScalingStateCreateInfoNV.pViewportWScalings': 'VIEWPORT_W_SCALING_NV',
-           'VkPipelineViewportExclusiveScissorStateCreateInfoNV.pExclusiveScissors': 'EXCLUSIVE_SCISSOR_NV',
-           'VkPipelineViewportShadingRateImageStateCreateInfoNV.pShadingRatePalettes':
-               'VIEWPORT_SHADING_RATE_PALETTE_NV',
-       }.items()},
+# The same by p, the VkWriteDescriptorSet whose pointers lead to the structure, or null.
+VALID_IN_WRITE = {
+    'VkDescriptorImageInfo.sampler': '!p || hdi_call_descriptor(p->descriptorType) & HDI_CALL_SAMPLER',
+    'VkDescriptorImageInfo.imageView': '!p || hdi_call_descriptor(p->descriptorType) & HDI_CALL_IMAGE',
+}
+# The same by p, the pipeline whose pointers and chains lead to the structure, or null: when none of
+# these states is dynamic.
+NOT_DYNAMIC = {
+    'VkPipelineViewportStateCreateInfo.pViewports': ['VIEWPORT', 'VIEWPORT_WITH_COUNT'],
+    'VkPipelineViewportStateCreateInfo.pScissors': ['SCISSOR', 'SCISSOR_WITH_COUNT'],
+    'VkPipelineMultisampleStateCreateInfo.pSampleMask': ['SAMPLE_MASK_EXT'],
+    'VkPipelineDiscardRectangleStateCreateInfoEXT.pDiscardRectangles': ['DISCARD_RECTANGLE_EXT'],
+    'VkPipelineViewportWScalingStateCreateInfoNV.pViewportWScalings': ['VIEWPORT_W_SCALING_NV'],
+    'VkPipelineViewportExclusiveScissorStateCreateInfoNV.pExclusiveScissors': ['EXCLUSIVE_SCISSOR_NV'],
+    'VkPipelineViewportShadingRateImageStateCreateInfoNV.pShadingRatePalettes': ['VIEWPORT_SHADING_RATE_PALETTE_NV'],
 }
 
 # ---- the registry ----
 
 # levels: of pointers; dim: elements of an array that stands in the structure, or 0; text: it is one string or several.
-Member = namedtuple('Member', 'name type decl levels dim const bits text count stype')
+Member = namedtuple('Member', 'name type decl levels dim bits text count stype')
 Struct = namedtuple('Struct', 'name members union extends')
 Command = namedtuple('Command', 'name result members')
-# All by name; types: category of each; handles: VkObjectType; same: other names.
-Registry = namedtuple('Registry', 'types handles structs commands same constants declared')
+# All by name. types: the category of each; handles: the VkObjectType; same: what another name stands for; declared: the
+# names in vulkan_core.h.
+Registry = namedtuple('Registry', 'types handles structs commands same declared')
 
 
 def is_vulkan(element, attribute='api'):
@@ -97,14 +99,14 @@ def is_vulkan(element, attribute='api'):
 
 
 def parse_member(element, constants):
-    decl = ' '.join(''.join(e if isinstance(e, str) else '' for e in text_of(element)).split())
+    decl = ' '.join(''.join(text_of(element)).split())
     name, kind = element.findtext('name'), element.findtext('type')
     dim = 0
     for length in re.findall(r'\[(\w+)\]', decl):
         dim = (dim or 1) * (int(length) if length.isdigit() else constants[length])
     length = element.get('altlen') or element.get('len') or ''
     parts = length.split(',')
-    return Member(name, kind, decl, decl.count('*'), dim, decl.startswith('const'), ':' in decl,
+    return Member(name, kind, decl, decl.count('*'), dim, ':' in decl,
                   parts[-1] == 'null-terminated', '' if parts[0] in ('null-terminated', '1') else parts[0],
                   element.get('values', ''))
 
@@ -122,9 +124,9 @@ def parse(path):
     root = ET.parse(path).getroot()
     constants = {e.get('name'): int(e.get('value')) for e in root.iterfind('enums/enum')
                  if (e.get('value') or '').isdigit()}
-    r = Registry({}, {}, {}, {}, {}, constants, set())
+    r = Registry({}, {}, {}, {}, {}, set())
     for e in filter(is_vulkan, root.iterfind('types/type')):
-        name = e.get('name') or e.findtext('name')
+        name = e.get('name') or e.findtext('name') or e.findtext('proto/name')
         if e.get('alias'):
             r.same[name] = e.get('alias')
             continue
@@ -143,7 +145,6 @@ def parse(path):
         else:
             members = [parse_member(m, constants) for m in e.iterfind('param') if is_vulkan(m)]
             r.commands[e.findtext('proto/name')] = Command(e.findtext('proto/name'), e.findtext('proto/type'), members)
-    # What vulkan_core.h declares.
     blocks = list(filter(is_vulkan, root.iterfind('feature')))
     blocks += [e for e in root.iterfind('extensions/extension')
                if is_vulkan(e, 'supported') and not e.get('platform') and e.get('provisional') != 'true']
@@ -165,6 +166,16 @@ def type_at(name):
     return f'&hdi_call_types[TYPE_{name}]'
 
 
+def dynamic_conditions():
+    conditions = {key: ' && '.join(f'!hdi_call_dynamic(p, VK_DYNAMIC_STATE_{state})' for state in states)
+                  for key, states in NOT_DYNAMIC.items()}
+    # Only with all three of them.
+    conditions['VkPipelineColorBlendStateCreateInfo.pAttachments'] = ' || '.join(
+        f'!hdi_call_dynamic(p, VK_DYNAMIC_STATE_COLOR_{state}_EXT)'
+        for state in ('BLEND_ENABLE', 'BLEND_EQUATION', 'WRITE_MASK'))
+    return conditions
+
+
 class Left(Exception):
     """It cannot be carried."""
 
@@ -172,9 +183,14 @@ class Left(Exception):
 class Carrier:
     def __init__(self, registry):
         self.registry = registry
-        self.functions = {}  # of C: name -> definition
-        self.types = {}      # name -> fields, or None while it is not known yet
+        self.functions = {}  # of C: the name -> its text
+        self.types = {}      # the name of a structure or a command -> its fields
         self.left = set()    # names of structures
+        self.valid = {}      # STRUCTURE.MEMBER -> the type of p or None, a condition
+        for over, table in ((None, VALID), ('VkWriteDescriptorSet', VALID_IN_WRITE), (GRAPHICS, dynamic_conditions())):
+            for key, condition in table.items():
+                name, member = key.split('.')
+                self.valid[registry.same.get(name, name) + '.' + member] = over, condition
 
     def size(self, kind):
         """Bytes and alignment of a type, as compilers for machines of 64 bits lay it out."""
@@ -197,9 +213,10 @@ class Carrier:
         end = max((o + b for o, b in offsets), default=0)
         return offsets, (end + most - 1) // most * most, most
 
-    def function(self, head, *lines):
-        self.functions[head.split('(')[0]] = 'static ' + head + '\n{\n' + ''.join(f'    {x};\n' for x in lines) + '}\n'
-        return head.split('(')[0].split()[-1]
+    def function(self, result, name, parameters, *lines):
+        body = ''.join(f'    {x};\n' for x in lines)
+        self.functions[name] = f'static {result} {name}({parameters})\n{{\n{body}}}\n'
+        return name
 
     def count_of(self, struct, cname, m):
         """A function for the elements of an array: m.count is an expression of members, as in C."""
@@ -207,40 +224,36 @@ class Carrier:
         if '->' in m.count or 'latexmath' in m.count:
             raise Left
         expression = re.sub(r'[A-Za-z_]\w*', lambda x: f'(uint64_t)s->{x[0]}' if x[0] in names else x[0], m.count)
-        return self.function(f'uint64_t count_{struct.name}_{m.name}(const void *structure)',
+        return self.function('uint64_t', f'count_{struct.name}_{m.name}', 'const void *structure',
                              f'const {cname} *s = structure' if 's->' in expression else '(void)structure',
                              f'return {expression}')
 
     def valid_of(self, struct, m):
-        key = f'{struct.name}.{m.name}'
-        head = f'bool valid_{struct.name}_{m.name}(const void *structure, const hdi_call_above *above)'
-        if key in VALID:
-            return self.function(head, f'const {struct.name} *s = structure', '(void)above', f'return {VALID[key]}')
-        if key in VALID_UNDER:
-            over, expression = VALID_UNDER[key]
-            return self.function(head, f'const {over} *p = hdi_call_above_find(above, {type_at(over)})',
-                                 '(void)structure', f'return {expression}')
-        return 'NULL'
+        if f'{struct.name}.{m.name}' not in self.valid:
+            return 'NULL'
+        over, condition = self.valid[f'{struct.name}.{m.name}']
+        lines = [f'const {struct.name} *s = structure', '(void)above']
+        if over:
+            lines = [f'const {over} *p = hdi_call_above_find(above, {type_at(over)})', '(void)structure']
+        return self.function('bool', f'valid_{struct.name}_{m.name}',
+                             'const void *structure, const hdi_call_above *above', *lines, f'return {condition}')
 
     def field(self, struct, cname, m, offset):
         """What a member is, or None where it is its bytes."""
         kind = self.registry.same.get(m.type, m.type)
         category = self.registry.types.get(kind)
-        chain = m.name == 'pNext'
         if kind in TYPES_LEFT or category == 'funcpointer' or m.bits or kind in self.left:
             raise Left
         field = Field(m.name, offset, 'PLAIN', 0, 0, self.size(kind)[0], '0', None, 'NULL', self.valid_of(struct, m))
         if kind == 'VkAllocationCallbacks' or m.name == 'pUserData':
             return field._replace(kind='DROPPED', bytes=8)
-        if chain:
+        if m.name == 'pNext':
             return field._replace(kind='CHAIN', bytes=8)
         if category == 'handle':
             field = field._replace(kind='HANDLE', object=self.registry.handles[kind])
             if kind in ('VkDevice', 'VkQueue', 'VkCommandBuffer'):
                 field = field._replace(kind='COMMANDS')
         elif category in ('struct', 'union') and self.fields(kind):
-            if category == 'union':
-                raise Left
             field = field._replace(kind='STRUCT', type=kind)
         elif m.levels and (category is None and kind.startswith('Std') or kind == 'void' and not m.count):
             raise Left
@@ -280,6 +293,8 @@ class Carrier:
             if not struct.union and offset + size < end:
                 fields.append(Field('padding', offset + size, 'PADDING', 0, 0, end - offset - size, '0', None, 'NULL',
                                     'NULL'))
+        if struct.union and fields:
+            raise Left
         return fields
 
     def close(self):
@@ -345,7 +360,7 @@ def emit_types(out, registry, carrier, arguments):
     names = sorted(carrier.types)
     used = {f for name in names for field in carrier.types[name] for f in (field.count, field.valid)}
     out.extend(enumerators('TYPE_', names))
-    out.extend(text for head, text in carrier.functions.items() if head.split()[-1] in used)
+    out.extend(text for name, text in carrier.functions.items() if name in used)
     rows, chain = [], []
     for name in names:
         struct = arguments.get(name) or registry.structs[name]
@@ -417,10 +432,10 @@ def main():
     registry = parse(sys.argv[1])
     carrier = Carrier(registry)
     calls, arguments = choose(registry, carrier)
-    missing = [key for key in {**VALID, **VALID_UNDER} if 'valid_' + key.replace('.', '_') not in
-               {field.valid for fields in carrier.types.values() for field in fields}]
+    missing = set(carrier.valid) - {key for key in carrier.valid if key.split('.')[0] in carrier.types and
+                                    'valid_' + key.replace('.', '_') in carrier.functions}
     if missing:
-        sys.exit(f'registry.py: VALID has what the tables have not: {missing}')
+        sys.exit(f'registry.py: members that VALID has and the tables have not: {missing}')
     out = ['/* Made by vk/capture/registry.py from vk.xml. */\n#include "call_tables.h"\n']
     emit_types(out, registry, carrier, arguments)
     emit_calls(out, registry, calls, arguments)
