@@ -140,6 +140,31 @@ Test(capture_call, descriptors)
     }
 }
 
+/* The set of pushed descriptors is none. */
+Test(capture_call, pushed)
+{
+    const VkDescriptorBufferInfo buffer = {HANDLE(8), 16, 32};
+    const VkWriteDescriptorSet writes[2] = {{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                             .dstSet = GARBAGE,
+                                             .dstBinding = 3,
+                                             .descriptorCount = 1,
+                                             .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
+                                             .pBufferInfo = &buffer},
+                                            {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, .dstBinding = 4}};
+    struct {
+        VkCommandBuffer commands;
+        VkPipelineBindPoint point;
+        VkPipelineLayout layout;
+        uint32_t set, count;
+        const VkWriteDescriptorSet *writes;
+    } arguments = {GARBAGE, VK_PIPELINE_BIND_POINT_COMPUTE, HANDLE(2), 1, 2, writes}, *back;
+    back = round_trip("vkCmdPushDescriptorSetKHR", &arguments);
+    cr_expect_not(writer.unknown);
+    cr_expect(back->point == VK_PIPELINE_BIND_POINT_COMPUTE && back->layout == HANDLE(2) && back->set == 1);
+    cr_expect_eq(back->writes[0].pBufferInfo->buffer, HANDLE(8));
+    cr_expect(!back->writes[0].dstSet && back->writes[1].dstBinding == 4);
+}
+
 /* In a layout, an object that is not known among those that are. */
 Test(capture_call, ignored)
 {

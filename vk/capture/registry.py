@@ -48,6 +48,7 @@ VALID = {
     'VkRenderingAttachmentInfo.resolveImageView': 's->resolveMode != VK_RESOLVE_MODE_NONE',
     'VkPipelineSampleLocationsStateCreateInfoEXT.sampleLocationsInfo': 's->sampleLocationsEnable',
     'VkDescriptorSetLayoutBinding.pImmutableSamplers': 'hdi_call_descriptor(s->descriptorType) & HDI_CALL_SAMPLER',
+    'VkWriteDescriptorSet.dstSet': '!above',  # it is pushed by the command whose arguments lead to it
     'VkWriteDescriptorSet.pImageInfo': 'hdi_call_descriptor(s->descriptorType) & (HDI_CALL_SAMPLER | HDI_CALL_IMAGE)',
     'VkWriteDescriptorSet.pBufferInfo': 'hdi_call_descriptor(s->descriptorType) & HDI_CALL_BUFFER',
     'VkWriteDescriptorSet.pTexelBufferView': 'hdi_call_descriptor(s->descriptorType) & HDI_CALL_TEXELS',
@@ -232,7 +233,7 @@ class Carrier:
         if f'{struct.name}.{m.name}' not in self.valid:
             return 'NULL'
         over, condition = self.valid[f'{struct.name}.{m.name}']
-        lines = [f'const {struct.name} *s = structure', '(void)above']
+        lines = [f'const {struct.name} *s = structure', '(void)s', '(void)above']
         if over:
             lines = [f'const {over} *p = hdi_call_above_find(above, {type_at(over)})', '(void)structure']
         return self.function('bool', f'valid_{struct.name}_{m.name}',
