@@ -239,6 +239,22 @@ Test(capture_bytes, functions)
     cr_expect(old->hook == core->hook && old->next == core->next && old->makes == VK_OBJECT_TYPE_RENDER_PASS);
 }
 
+/* A device that has some functions of extensions. */
+static PFN_vkVoidFunction VKAPI_PTR get(VkDevice device, const char *name)
+{
+    cr_expect_eq(device, HANDLE(3));
+    if (strcmp(name, "vkCmdDraw") == 0)
+        return (PFN_vkVoidFunction)draw;
+    return strcmp(name, "vkCreateRenderPass2KHR") == 0 ? (PFN_vkVoidFunction)make : NULL;
+}
+
+Test(capture_bytes, functions_of_extensions)
+{
+    cr_expect(hdi_call_function(hdi_call_find("vkCmdDraw"), get, HANDLE(3)) == (PFN_vkVoidFunction)draw);
+    cr_expect(hdi_call_function(hdi_call_find("vkCreateRenderPass2"), get, HANDLE(3)) == (PFN_vkVoidFunction)make);
+    cr_expect(!hdi_call_function(hdi_call_find("vkCreateRenderPass"), get, HANDLE(3)));
+}
+
 /* clang-format off */
 static const char *const known[] = {
     "vkCmdBindDescriptorSets", "vkCmdBindPipeline", "vkCmdCopyImage2KHR", "vkCmdPushConstants",
@@ -282,6 +298,8 @@ Test(capture_bytes, names)
         cr_expect(type->stype == UINT32_MAX || hdi_call_chain_find(type->stype) == type);
     }
     cr_expect_null(hdi_call_chain_find(2000000001));
+    cr_expect_eq(hdi_call_type_find("vkCmdCopyImage2KHR"), hdi_call_type_find("vkCmdCopyImage2"));
+    cr_expect_null(hdi_call_type_find("vkCreateRenderPass2KHR"));
 }
 
 /* ---- structures of every type, filled at random ---- */

@@ -40,7 +40,20 @@ const hdi_call *hdi_call_find(const char *name)
 
 const hdi_call_type *hdi_call_type_find(const char *name)
 {
-    return bsearch(name, hdi_call_types, hdi_call_type_count, sizeof(hdi_call_types[0]), compare_names);
+    const hdi_call_type *type =
+        bsearch(name, hdi_call_types, hdi_call_type_count, sizeof(hdi_call_types[0]), compare_names);
+    const hdi_call *call = type ? NULL : hdi_call_find(name); /* another name of a command */
+    return call && call->invoke ? call->type : type;
+}
+
+PFN_vkVoidFunction hdi_call_function(const hdi_call *call, PFN_vkGetDeviceProcAddr get, VkDevice device)
+{
+    PFN_vkVoidFunction function = get(device, call->name);
+    for (uint32_t i = 0; i < hdi_call_count && !function; i++) {
+        if (hdi_calls[i].type == call->type)
+            function = get(device, hdi_calls[i].name);
+    }
+    return function;
 }
 
 /* The next structure of a chain that is known; its type. */

@@ -66,8 +66,12 @@ typedef struct hdi_call {
 
 /* Null: not known (among them: heddle was built without the registry). */
 const hdi_call *hdi_call_find(const char *name);
-const hdi_call_type *hdi_call_type_find(const char *name);
+const hdi_call_type *hdi_call_type_find(const char *name); /* of a structure, or of a command by any of its names */
 const hdi_call_type *hdi_call_chain_find(uint32_t stype);
+
+/* The device's function, by any of its names: one of the core may have been called by that of its extension. Null: the
+ * device has none of them. */
+PFN_vkVoidFunction hdi_call_function(const hdi_call *call, PFN_vkGetDeviceProcAddr get, VkDevice device);
 
 /* What hooks tell; vk/capture has them. hdi_call_recorded before the command is handed on, hdi_call_made after the
  * object was made. */

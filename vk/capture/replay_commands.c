@@ -51,7 +51,7 @@ const hdi_replay_name *hdi_replay_function(hdi_replay *p, uint32_t string)
     }
     name->call = hdi_call_find(text);
     if (name->call && name->call->invoke)
-        name->function = p->in.vkGetDeviceProcAddr(p->device, text);
+        name->function = hdi_call_function(name->call, p->in.vkGetDeviceProcAddr, p->device);
     return name;
 }
 

@@ -392,7 +392,7 @@ static bool make_plain(hdi_replay *p, uint32_t object)
     if (!call || call->invoke || !is_plain(call->makes))
         return hdi_replay_fail(p, HD_INVALID_ARGUMENT, "object %u: %s makes nothing that can be replayed", object,
                                function);
-    PFN_vkVoidFunction make = p->in.vkGetDeviceProcAddr(p->device, function);
+    PFN_vkVoidFunction make = hdi_call_function(call, p->in.vkGetDeviceProcAddr, p->device);
     if (!make)
         return hdi_replay_fail(p, HD_MISSING_FEATURE, "object %u: the device has no %s", object, function);
     void *info = read_info(p, object, call->type);
