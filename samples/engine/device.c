@@ -171,7 +171,8 @@ bool device_open(struct engine *engine)
 {
     avoid_lavapipe_threads();
     if (engine->capture) { /* an engine with a loader of its own takes heddle's functions in place of the system's */
-        if (!engine_check(engine, hd_capture_open(NULL)))
+        if (!engine_check(engine, hd_capture_open(&(hd_capture_desc){.replay = true})) ||
+            !engine_check(engine, hd_capture_begin()))
             return false;
         volkInitializeCustom((PFN_vkGetInstanceProcAddr)hd_capture_get_instance_proc);
     } else if (volkInitialize() != VK_SUCCESS) {

@@ -112,8 +112,6 @@ static bool open_engine(struct engine *engine)
     if (!threads_start(&engine->threads, engine->workers) || !windows_open(engine) || !device_open(engine))
         return false;
     memory_open(&engine->memory, &engine->device);
-    if (engine->capture && !engine_check(engine, hd_capture_begin()))
-        return false;
     return open_heddle(engine) && programs_open(engine) && make_prism(engine) && streaming_open(engine) &&
            windows_attach(engine);
 }

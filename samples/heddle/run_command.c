@@ -113,7 +113,7 @@ static hd_result begin_capture(const options *o, run_desc *desc)
 {
     if (!o->capture)
         return HD_OK;
-    hd_result result = hd_capture_open(&(hd_capture_desc){.state = true});
+    hd_result result = hd_capture_open(&(hd_capture_desc){.replay = true});
     desc->vk.get_instance_proc = hd_capture_get_instance_proc;
     return result == HD_OK ? hd_capture_begin() : result;
 }

@@ -71,7 +71,7 @@ static hd_result create_device(struct kit *kit)
     if (o->window && !kit_window_prepare(kit, &desc.instance_extensions, &desc.instance_extension_count))
         return kit->result;
     if (o->capture) {
-        hd_result result = hd_capture_open(&(hd_capture_desc){.state = true});
+        hd_result result = hd_capture_open(&(hd_capture_desc){.replay = true});
         if (result == HD_OK)
             result = hd_capture_begin();
         if (result != HD_OK)

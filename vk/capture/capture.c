@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "call_tables.h"
 #include "hash.h"
 #include "vk_device.h"
 
@@ -87,8 +88,10 @@ void hdi_cap_drop_locked(hdi_cap_kind kind, uint64_t handle)
     if (!object)
         return;
     hdi_cap_forget_commands_locked(object, true);
+    hdi_cap_forget_memory_locked(object);
     hdi_free(&c->allocator, object->made, object->made_bytes);
     object->made = NULL;
+    object->dead = true;
     find_slot(c->slots, c->slot_room, kind, handle)->object = HD_NONE;
     /* What a recorded command may still name keeps its number while a stream is open. */
     if (c->stream ||
@@ -152,9 +155,10 @@ void hdi_cap_forget_commands_locked(hdi_cap_object *object, bool all)
     if (!c)
         return;
     c->list->command_count = c->list->barrier_count = c->list->access_count = 0;
+    c->list->data_count = c->list->byte_count = c->list->ref_count = 0;
     c->list->unseen = 0;
     c->at_end->access_count = 0;
-    c->label_count = c->group = c->scope = 0;
+    c->label_count = c->group = c->scope = c->query_count = 0;
     hdi_cap_forget_run_locked(c);
     c->index.object = HD_NONE;
     for (uint32_t i = 0; i < HDI_CAP_BINDINGS; i++)
@@ -198,14 +202,26 @@ hdi_cap_commands *hdi_cap_commands_locked(VkCommandBuffer commands)
 
 /* ---- functions ---- */
 
-static const hdi_cap_hooks *const all_hooks[] = {&hdi_cap_object_hooks, &hdi_cap_record_hooks, &hdi_cap_transfer_hooks,
-                                                 &hdi_cap_draw_hooks,   &hdi_cap_bind_hooks,   &hdi_cap_pass_hooks,
-                                                 &hdi_cap_submit_hooks};
+static const hdi_cap_hooks *const all_hooks[] = {
+    &hdi_cap_object_hooks, &hdi_cap_record_hooks, &hdi_cap_transfer_hooks, &hdi_cap_draw_hooks, &hdi_cap_bind_hooks,
+    &hdi_cap_pass_hooks,   &hdi_cap_submit_hooks, &hdi_cap_wait_hooks,     &hdi_cap_made_hooks, &hdi_cap_host_hooks};
+
+/* The hook that keeps what a function is given, in front of the real one. */
+static PFN_vkVoidFunction keep_data(const char *name, PFN_vkVoidFunction real, bool from_device)
+{
+    const hdi_call *call = hdi_cap.replay ? hdi_call_find(name) : NULL;
+    if (!call || !call->hook)
+        return real;
+    if (from_device || !*call->next)
+        *call->next = real;
+    return call->hook;
+}
 
 static PFN_vkVoidFunction replace(const char *name, PFN_vkVoidFunction real, bool from_device)
 {
+    real = keep_data(name, real, from_device);
     for (size_t t = 0; t < sizeof(all_hooks) / sizeof(all_hooks[0]); t++) {
-        for (size_t i = 0; i < all_hooks[t]->count; i++) {
+        for (size_t i = 0; i < all_hooks[t]->count && (hdi_cap.replay || !all_hooks[t]->replay); i++) {
             const hdi_cap_hook *hook = &all_hooks[t]->list[i];
             if (strcmp(hook->name, name) != 0)
                 continue;
@@ -268,17 +284,29 @@ hd_result hd_capture_open(const hd_capture_desc *desc)
         return HD_NO_LOADER;
     hdi_cap_lock();
     hd_result result = c->open ? HD_INVALID_ARGUMENT : HD_OK;
+    if (result == HD_OK && desc->replay && !hdi_call_find("vkCmdDraw"))
+        result = HD_INVALID_ARGUMENT;
     hd_stream *names = result == HD_OK ? hdi_stream_make(&desc->allocator) : NULL;
-    if (result == HD_OK && !names)
+    hd_stream *records = result == HD_OK && desc->replay ? hdi_stream_make(&desc->allocator) : NULL;
+    if (result == HD_OK && (!names || (desc->replay && !records))) {
         result = HD_OUT_OF_MEMORY;
+        hd_stream_free(names);
+        hd_stream_free(records);
+    }
     if (result == HD_OK) {
         for (size_t t = 0; t < sizeof(all_hooks) / sizeof(all_hooks[0]); t++) {
             for (size_t i = 0; i < all_hooks[t]->count; i++)
                 *all_hooks[t]->list[i].next = NULL;
         }
+        for (uint32_t i = 0; i < hdi_call_count; i++) {
+            if (hdi_calls[i].next)
+                *hdi_calls[i].next = NULL;
+        }
         *c = (hdi_cap_state){.open = true,
                              .by_time = desc->order_by_time,
-                             .with_state = desc->state,
+                             .with_state = desc->state || desc->replay,
+                             .replay = desc->replay,
+                             .records = records,
                              .allocator = desc->allocator,
                              .instance_proc = next,
                              .names = names};
@@ -290,14 +318,17 @@ hd_result hd_capture_open(const hd_capture_desc *desc)
 void hd_capture_close(void)
 {
     hdi_cap_state *c = &hdi_cap;
+    hdi_cap_free_readback();
     hdi_cap_lock();
     if (c->open) {
         for (uint32_t i = 0; i < c->object_count; i++) {
             hdi_cap_forget_commands_locked(&c->objects[i], true);
+            hdi_cap_forget_memory_locked(&c->objects[i]);
             hdi_free(&c->allocator, c->objects[i].made, c->objects[i].made_bytes);
         }
         hd_stream_free(c->stream);
         hd_stream_free(c->names);
+        hdi_cap_free_records_locked();
         hdi_free(&c->allocator, c->objects, c->object_room * sizeof(*c->objects));
         hdi_free(&c->allocator, c->free, c->free_room * sizeof(*c->free));
         hdi_free(&c->allocator, c->slots, c->slot_room * sizeof(*c->slots));
@@ -315,7 +346,7 @@ hd_result hd_capture_begin(void)
     hdi_cap_state *c = &hdi_cap;
     hd_result result = HD_INVALID_ARGUMENT;
     hdi_cap_lock();
-    if (c->open && !c->stream) {
+    if (c->open && !c->stream && !c->has_instance) {
         c->stream = hdi_stream_make(&c->allocator);
         c->failure = result = c->stream ? HD_OK : HD_OUT_OF_MEMORY;
         c->begin_serial = c->serial;
@@ -324,6 +355,8 @@ hd_result hd_capture_begin(void)
             c->objects[i].stream = HD_NONE;
         for (uint32_t i = 0; i < c->string_room; i++)
             c->string_of[i] = HD_NONE;
+        for (uint32_t i = 0; i < c->object_of_room; i++)
+            c->object_of[i] = 0;
     }
     hdi_cap_unlock();
     return result;
@@ -335,7 +368,10 @@ hd_result hd_capture_end(hd_stream **out)
     if (!out)
         return HD_INVALID_ARGUMENT;
     *out = NULL;
+    hdi_cap_free_readback();
     hdi_cap_lock();
+    if (c->stream)
+        c->stream->device = hdi_cap_stream_object_locked(c->device_record);
     hd_result result = c->stream ? c->failure : HD_INVALID_ARGUMENT;
     if (result == HD_OK)
         *out = c->stream;

@@ -118,4 +118,4 @@ static const hdi_cap_hook hooks[] = {
                     OLD(vkCmdSetDepthBoundsTestEnable) OLD(vkCmdSetStencilTestEnable) OLD(vkCmdSetStencilOp)
                         OLD(vkCmdSetRasterizerDiscardEnable) OLD(vkCmdSetDepthBiasEnable)
                             OLD(vkCmdSetPrimitiveRestartEnable)};
-const hdi_cap_hooks hdi_cap_bind_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};
+const hdi_cap_hooks hdi_cap_bind_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0]), false};

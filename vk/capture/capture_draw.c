@@ -225,4 +225,4 @@ static void VKAPI_PTR hook_vkCmdDispatchIndirect(VkCommandBuffer commands, VkBuf
 static const hdi_cap_hook hooks[] = {HOOKS(HDI_CAP_ENTRY) ALIAS("vkCmdDrawIndirectCountKHR", vkCmdDrawIndirectCount)
                                          ALIAS("vkCmdDrawIndexedIndirectCountKHR", vkCmdDrawIndexedIndirectCount)
                                              ALIAS("vkCmdBindVertexBuffers2EXT", vkCmdBindVertexBuffers2)};
-const hdi_cap_hooks hdi_cap_draw_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};
+const hdi_cap_hooks hdi_cap_draw_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0]), false};

@@ -18,6 +18,8 @@
     X(vkAllocateMemory)                                                                                                \
     X(vkFreeMemory)                                                                                                    \
     X(vkMapMemory)                                                                                                     \
+    X(vkUnmapMemory)                                                                                                   \
+    X(vkFlushMappedMemoryRanges)                                                                                       \
     X(vkBindImageMemory)                                                                                               \
     X(vkBindBufferMemory)                                                                                              \
     X(vkBindImageMemory2)                                                                                              \
@@ -66,7 +68,12 @@ static VkResult VKAPI_PTR hook_vkCreateDevice(VkPhysicalDevice device, const VkD
             families.flags[f] = properties[f].queueFlags;
         hdi_cap_unlock();
     }
-    return NEXT(vkCreateDevice)(device, info, memory, out);
+    VkResult result = NEXT(vkCreateDevice)(device, info, memory, out);
+    hdi_cap_lock();
+    if (result == VK_SUCCESS && hdi_cap.open)
+        hdi_cap_device_made_locked(device, info, *out, families.flags, families.count);
+    hdi_cap_unlock();
+    return result;
 }
 
 void hdi_cap_mark_queue(VkQueue queue, uint32_t kind, uint32_t family)
@@ -123,6 +130,8 @@ static VkResult VKAPI_PTR hook_vkCreateImage(VkDevice device, const VkImageCreat
         result == VK_SUCCESS && hdi_cap.open ? hdi_cap_make_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(*out)) : NULL;
     if (object) {
         object->format = (uint32_t)info->format;
+        object->record = hdi_cap_record_locked(VK_OBJECT_TYPE_IMAGE, object->handle);
+        object->linear = info->tiling == VK_IMAGE_TILING_LINEAR;
         if (info->imageType == VK_IMAGE_TYPE_3D)
             memcpy(object->extent, &info->extent, sizeof(object->extent));
         object->res = (hd_stream_resource){
@@ -146,7 +155,8 @@ static VkResult VKAPI_PTR hook_vkCreateBuffer(VkDevice device, const VkBufferCre
     hdi_cap_lock();
     hdi_cap_object *object =
         result == VK_SUCCESS && hdi_cap.open ? hdi_cap_make_locked(HDI_CAP_BUFFER, HDI_CAP_HANDLE(*out)) : NULL;
-    if (object)
+    if (object) {
+        object->record = hdi_cap_record_locked(VK_OBJECT_TYPE_BUFFER, object->handle);
         object->res = (hd_stream_resource){
             .name = HD_NONE,
             .memory = HD_NONE,
@@ -155,6 +165,7 @@ static VkResult VKAPI_PTR hook_vkCreateBuffer(VkDevice device, const VkBufferCre
             .layers = 1,
             .flags = info->sharingMode == VK_SHARING_MODE_CONCURRENT ? HD_STREAM_CONCURRENT : 0,
         };
+    }
     hdi_cap_unlock();
     return result;
 }
@@ -200,6 +211,8 @@ static VkResult VKAPI_PTR hook_vkCreateImageView(VkDevice device, const VkImageV
 static void drop(hdi_cap_kind kind, uint64_t handle)
 {
     hdi_cap_lock();
+    if (kind == HDI_CAP_SEMAPHORE || kind == HDI_CAP_FENCE)
+        hdi_cap_check_gone_locked(handle, kind == HDI_CAP_FENCE);
     hdi_cap_drop_locked(kind, handle);
     hdi_cap_unlock();
 }
@@ -226,8 +239,10 @@ static VkResult VKAPI_PTR hook_vkAllocateMemory(VkDevice device, const VkMemoryA
     hdi_cap_lock();
     hdi_cap_object *object =
         result == VK_SUCCESS && hdi_cap.open ? hdi_cap_make_locked(HDI_CAP_MEMORY, HDI_CAP_HANDLE(*out)) : NULL;
-    if (object)
+    if (object) {
         object->res.memory = hdi_cap.memory_serial++;
+        hdi_cap_memory_made_locked(object, device, info);
+    }
     hdi_cap_unlock();
     return result;
 }
@@ -249,9 +264,30 @@ static VkResult VKAPI_PTR hook_vkMapMemory(VkDevice device, VkDeviceMemory memor
             if (bound->kind <= HDI_CAP_BUFFER && bound->res.memory == object->res.memory)
                 bound->res.flags |= HD_STREAM_MAPPED;
         }
+        if (result == VK_SUCCESS)
+            hdi_cap_mapped_locked(object, *out, offset, size);
     }
     hdi_cap_unlock();
     return result;
+}
+
+static void VKAPI_PTR hook_vkUnmapMemory(VkDevice device, VkDeviceMemory memory)
+{
+    hdi_cap_lock();
+    hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_MEMORY, HDI_CAP_HANDLE(memory));
+    if (object)
+        hdi_cap_unmapped_locked(object);
+    hdi_cap_unlock();
+    NEXT(vkUnmapMemory)(device, memory);
+}
+
+static VkResult VKAPI_PTR hook_vkFlushMappedMemoryRanges(VkDevice device, uint32_t count,
+                                                         const VkMappedMemoryRange *ranges)
+{
+    hdi_cap_lock();
+    hdi_cap_host_writes_locked();
+    hdi_cap_unlock();
+    return NEXT(vkFlushMappedMemoryRanges)(device, count, ranges);
 }
 
 static void bind(hdi_cap_kind kind, uint64_t handle, VkDeviceMemory memory, uint64_t offset, uint64_t bytes)
@@ -261,10 +297,12 @@ static void bind(hdi_cap_kind kind, uint64_t handle, VkDeviceMemory memory, uint
     const hdi_cap_object *to = hdi_cap_find_locked(HDI_CAP_MEMORY, HDI_CAP_HANDLE(memory));
     if (object && to) {
         object->res.memory = to->res.memory;
+        object->of = hdi_cap_index_locked(to);
         object->res.offset = offset;
         object->res.flags |= to->mapped ? HD_STREAM_MAPPED : 0;
         if (bytes)
             object->res.bytes = bytes;
+        hdi_cap_bound_locked(object, memory, offset);
     }
     hdi_cap_unlock();
 }
@@ -435,4 +473,4 @@ static VkResult VKAPI_PTR hook_vkSetDebugUtilsObjectNameEXT(VkDevice device, con
 #define ALIAS(name, as) {name, (PFN_vkVoidFunction)hook_##as, &next_##as},
 static const hdi_cap_hook hooks[] = {HOOKS(HDI_CAP_ENTRY) ALIAS("vkBindImageMemory2KHR", vkBindImageMemory2)
                                          ALIAS("vkBindBufferMemory2KHR", vkBindBufferMemory2)};
-const hdi_cap_hooks hdi_cap_object_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};
+const hdi_cap_hooks hdi_cap_object_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0]), false};

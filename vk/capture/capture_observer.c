@@ -190,6 +190,7 @@ static void mark_host_pass(const void *kept)
             if (!a)
                 break;
             *a = uses->accesses[i];
+            hdi_cap.objects[a->resource].by_host_pass |= (a->access & VK_ACCESS_2_HOST_WRITE_BIT) != 0;
             a->resource = resource;
             command->count++;
         }

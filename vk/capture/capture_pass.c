@@ -388,7 +388,7 @@ static void pass_over(hdi_cap_commands *c, uint32_t from, uint32_t to, const cha
         c->list->command_count--;
 }
 
-static void begin_locked(VkCommandBuffer commands, const VkRenderPassBeginInfo *info)
+static void begin_locked(VkCommandBuffer commands, const VkRenderPassBeginInfo *info, const char *name)
 {
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
     const pass_object *p = made_locked(HDI_CAP_RENDER_PASS, HDI_CAP_HANDLE(info->renderPass));
@@ -412,28 +412,28 @@ static void begin_locked(VkCommandBuffer commands, const VkRenderPassBeginInfo *
     }
     for (uint32_t i = 0; i < p->attachment_count; i++)
         c->run->layout[i] = p->attachments[i].initial;
-    pass_over(c, VK_SUBPASS_EXTERNAL, 0, "vkCmdBeginRenderPass");
-    begin_accesses(c, "vkCmdBeginRenderPass");
+    pass_over(c, VK_SUBPASS_EXTERNAL, 0, name);
+    begin_accesses(c, name);
 }
 
-static void next_locked(VkCommandBuffer commands)
+static void next_locked(VkCommandBuffer commands, const char *name)
 {
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
     if (!c || !c->run || c->run->subpass + 1 >= c->run->pass.subpass_count)
         return;
-    end_accesses(c, "vkCmdNextSubpass");
-    pass_over(c, c->run->subpass, c->run->subpass + 1, "vkCmdNextSubpass");
+    end_accesses(c, name);
+    pass_over(c, c->run->subpass, c->run->subpass + 1, name);
     c->run->subpass++;
-    begin_accesses(c, "vkCmdNextSubpass");
+    begin_accesses(c, name);
 }
 
-static void end_locked(VkCommandBuffer commands)
+static void end_locked(VkCommandBuffer commands, const char *name)
 {
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
     if (!c || !c->run)
         return;
-    end_accesses(c, "vkCmdEndRenderPass");
-    pass_over(c, c->run->subpass, VK_SUBPASS_EXTERNAL, "vkCmdEndRenderPass");
+    end_accesses(c, name);
+    pass_over(c, c->run->subpass, VK_SUBPASS_EXTERNAL, name);
     hdi_cap_forget_run_locked(c);
 }
 
@@ -445,43 +445,43 @@ static void end_locked(VkCommandBuffer commands)
 static void VKAPI_PTR hook_vkCmdBeginRenderPass(VkCommandBuffer commands, const VkRenderPassBeginInfo *info,
                                                 VkSubpassContents contents)
 {
-    AROUND(begin_locked(commands, info));
+    AROUND(begin_locked(commands, info, "vkCmdBeginRenderPass"));
     NEXT(vkCmdBeginRenderPass)(commands, info, contents);
 }
 
 static void VKAPI_PTR hook_vkCmdBeginRenderPass2(VkCommandBuffer commands, const VkRenderPassBeginInfo *info,
                                                  const VkSubpassBeginInfo *subpass)
 {
-    AROUND(begin_locked(commands, info));
+    AROUND(begin_locked(commands, info, "vkCmdBeginRenderPass2"));
     NEXT(vkCmdBeginRenderPass2)(commands, info, subpass);
 }
 
 static void VKAPI_PTR hook_vkCmdNextSubpass(VkCommandBuffer commands, VkSubpassContents contents)
 {
-    AROUND(next_locked(commands));
+    AROUND(next_locked(commands, "vkCmdNextSubpass"));
     NEXT(vkCmdNextSubpass)(commands, contents);
 }
 
 static void VKAPI_PTR hook_vkCmdNextSubpass2(VkCommandBuffer commands, const VkSubpassBeginInfo *begin,
                                              const VkSubpassEndInfo *end)
 {
-    AROUND(next_locked(commands));
+    AROUND(next_locked(commands, "vkCmdNextSubpass2"));
     NEXT(vkCmdNextSubpass2)(commands, begin, end);
 }
 
 static void VKAPI_PTR hook_vkCmdEndRenderPass(VkCommandBuffer commands)
 {
-    AROUND(end_locked(commands));
+    AROUND(end_locked(commands, "vkCmdEndRenderPass"));
     NEXT(vkCmdEndRenderPass)(commands);
 }
 
 static void VKAPI_PTR hook_vkCmdEndRenderPass2(VkCommandBuffer commands, const VkSubpassEndInfo *info)
 {
-    AROUND(end_locked(commands));
+    AROUND(end_locked(commands, "vkCmdEndRenderPass2"));
     NEXT(vkCmdEndRenderPass2)(commands, info);
 }
 
 #define OLD(name) {#name "KHR", (PFN_vkVoidFunction)hook_##name, &next_##name},
 static const hdi_cap_hook hooks[] = {HOOKS(HDI_CAP_ENTRY) OLD(vkCreateRenderPass2) OLD(vkCmdBeginRenderPass2)
                                          OLD(vkCmdNextSubpass2) OLD(vkCmdEndRenderPass2)};
-const hdi_cap_hooks hdi_cap_pass_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};
+const hdi_cap_hooks hdi_cap_pass_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0]), false};

@@ -405,7 +405,14 @@ static void append_locked(hdi_cap_commands *to, const hd_stream *from)
             return;
         }
         *command = *x;
-        command->count = 0;
+        command->count = command->data = 0;
+        if (x->data) {
+            const hd_stream_data *d = &from->datas[x->data];
+            command->data = hdi_stream_data(to->list, from->bytes + d->byte_begin, d->byte_count,
+                                            from->refs + d->ref_begin, d->ref_count);
+            if (!command->data)
+                hdi_cap_fail_locked(HD_OUT_OF_MEMORY);
+        }
         command->begin = x->kind == HD_STREAM_ACCESS ? to->list->access_count : to->list->barrier_count;
         for (uint32_t k = x->begin; k < x->begin + x->count; k++) {
             if (x->kind == HD_STREAM_ACCESS) {
@@ -524,4 +531,4 @@ static const hdi_cap_hook hooks[] = {
     HOOKS(HDI_CAP_ENTRY) ALIAS("vkCmdPipelineBarrier2KHR", vkCmdPipelineBarrier2)
         ALIAS("vkCmdSetEvent2KHR", vkCmdSetEvent2) ALIAS("vkCmdWaitEvents2KHR", vkCmdWaitEvents2)
             ALIAS("vkCmdBeginRenderingKHR", vkCmdBeginRendering) ALIAS("vkCmdEndRenderingKHR", vkCmdEndRendering)};
-const hdi_cap_hooks hdi_cap_record_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};
+const hdi_cap_hooks hdi_cap_record_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0]), false};

@@ -2,25 +2,13 @@
 
 #include <string.h>
 
-/* Submits, and what the host waits for and signals. A submit is noted before it is handed on: what it sets off may show
- * on another thread before the call returns. A host wait is noted once it has returned. Each thread that does such
- * things is a host queue of the stream; fences, idle waits and what heddle's threads tell each other become semaphores.
- */
+/* Submits. A submit is noted before it is handed on: what it sets off may show on another thread before the call
+ * returns. Each thread that submits, waits or signals is a host queue of the stream. */
 
 #define HOOKS(X)                                                                                                       \
     X(vkQueueSubmit)                                                                                                   \
     X(vkQueueSubmit2)                                                                                                  \
-    X(vkQueueBindSparse)                                                                                               \
-    X(vkWaitSemaphores)                                                                                                \
-    X(vkSignalSemaphore)                                                                                               \
-    X(vkGetSemaphoreCounterValue)                                                                                      \
-    X(vkWaitForFences)                                                                                                 \
-    X(vkGetFenceStatus)                                                                                                \
-    X(vkQueueWaitIdle)                                                                                                 \
-    X(vkDeviceWaitIdle)                                                                                                \
-    X(vkQueuePresentKHR)                                                                                               \
-    X(vkAcquireNextImageKHR)                                                                                           \
-    X(vkAcquireNextImage2KHR)
+    X(vkQueueBindSparse)
 HOOKS(HDI_CAP_NEXT)
 
 #define ALL VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT
@@ -59,6 +47,7 @@ uint32_t hdi_cap_stream_resource_locked(uint32_t index)
     *res = object->res;
     object->stream = hdi_cap.stream->resource_count - 1;
     res->name = hdi_cap_stream_string_locked(object->name);
+    res->object = hdi_cap_stream_object_locked(object->record);
     if (object->serial <= hdi_cap.begin_serial) {
         res->flags |= HD_STREAM_OLD;
         res->layout = res->aspects ? HD_NONE : 0;
@@ -108,7 +97,7 @@ uint32_t hdi_cap_thread_locked(void)
     return queue;
 }
 
-static uint32_t queue_locked(VkQueue queue)
+uint32_t hdi_cap_queue_locked(VkQueue queue)
 {
     hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_QUEUE, HDI_CAP_HANDLE(queue));
     if (!object) {
@@ -125,7 +114,7 @@ static uint32_t queue_locked(VkQueue queue)
 /* ---- submits ---- */
 
 /* Opens a submit; null: nothing is captured. Close it with close_submit. */
-static hd_stream_submit *open_submit(uint32_t queue, const char *name)
+hd_stream_submit *hdi_cap_open_submit_locked(uint32_t queue, const char *name)
 {
     hd_stream *s = hdi_cap.stream;
     uint32_t thread = hdi_cap_thread_locked(), string = hdi_cap_string_locked(name);
@@ -145,7 +134,7 @@ static hd_stream_submit *open_submit(uint32_t queue, const char *name)
     return submit;
 }
 
-static void add_sync(hdi_cap_object *object, uint64_t value, uint64_t stages, bool signal)
+void hdi_cap_sync_locked(hdi_cap_object *object, uint64_t value, uint64_t stages, bool signal)
 {
     if (!object)
         return;
@@ -169,7 +158,7 @@ static void add_sync(hdi_cap_object *object, uint64_t value, uint64_t stages, bo
 }
 
 /* Behind the waits, before the signals. */
-static void close_waits(void)
+void hdi_cap_close_waits_locked(void)
 {
     hd_stream *s = hdi_cap.stream;
     s->submits[s->submit_count - 1].signal_begin = s->sync_count;
@@ -192,10 +181,14 @@ static void add_list(const hd_stream *list)
         to->buffer = hdi_cap.with_state ? hdi_cap.buffers : 0;
         to->name = hdi_cap_stream_string_locked(from->name);
         to->label = hdi_cap_stream_string_locked(from->label);
+        to->data = hdi_cap_copy_data_locked(list, from->data);
+        to->changes = hdi_cap_stream_object_locked(from->changes);
         to->begin = from->kind == HD_STREAM_ACCESS ? s->access_count : s->barrier_count;
         for (uint32_t k = from->begin; k < from->begin + from->count; k++) {
             if (from->kind == HD_STREAM_ACCESS) {
-                uint32_t resource = hdi_cap_stream_resource_locked(list->accesses[k].resource);
+                uint32_t object = list->accesses[k].resource, resource = hdi_cap_stream_resource_locked(object);
+                if (list->accesses[k].access & HDI_CAP_WRITES)
+                    hdi_cap_device_writes_locked(&hdi_cap.objects[object], &list->accesses[k].range);
                 hd_stream_access *a = hdi_stream_access(s);
                 if (a) {
                     *a = list->accesses[k];
@@ -208,6 +201,8 @@ static void add_list(const hd_stream *list)
                 }
             } else {
                 uint32_t resource = list->barriers[k].resource;
+                if (resource != HD_NONE && list->barriers[k].old_layout != list->barriers[k].new_layout)
+                    hdi_cap_device_writes_locked(&hdi_cap.objects[resource], &list->barriers[k].range);
                 resource = resource == HD_NONE ? HD_NONE : hdi_cap_stream_resource_locked(resource);
                 hd_stream_barrier *b = hdi_stream_barrier(s);
                 if (b) {
@@ -222,7 +217,7 @@ static void add_list(const hd_stream *list)
     s->submits[s->submit_count - 1].command_count = s->command_count - s->submits[s->submit_count - 1].command_begin;
 }
 
-static hdi_cap_object *semaphore_of(VkSemaphore semaphore)
+hdi_cap_object *hdi_cap_semaphore_locked(VkSemaphore semaphore)
 {
     hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_SEMAPHORE, HDI_CAP_HANDLE(semaphore));
     if (!object && semaphore) {
@@ -233,22 +228,47 @@ static hdi_cap_object *semaphore_of(VkSemaphore semaphore)
     return object;
 }
 
-static void signal_fence(VkFence fence)
+void hdi_cap_signal_fence_locked(VkFence fence)
 {
     hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_FENCE, HDI_CAP_HANDLE(fence));
     if (object)
-        add_sync(object, object->value + 1, ALL, true);
+        hdi_cap_sync_locked(object, object->value + 1, ALL, true);
+}
+
+/* Opens a submit of a queue of the device, behind what the host wrote before it; null: nothing is captured. */
+static hd_stream_submit *open_device(VkQueue handle, const char *name)
+{
+    hdi_cap_host_writes_locked();
+    uint32_t queue = hdi_cap_queue_locked(handle);
+    hdi_cap_device_submits_locked(queue);
+    return hdi_cap_open_submit_locked(queue, name);
+}
+
+static void device_signals(VkSemaphore semaphore, uint64_t value, uint64_t stages)
+{
+    hdi_cap_object *object = hdi_cap_semaphore_locked(semaphore);
+    hdi_cap_sync_locked(object, value, stages, true);
+    if (object)
+        hdi_cap_device_signals_locked(object, value);
+}
+
+static void device_signals_fence(VkFence fence)
+{
+    hdi_cap_signal_fence_locked(fence);
+    const hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_FENCE, HDI_CAP_HANDLE(fence));
+    if (object)
+        hdi_cap_device_signals_locked(object, object->value);
 }
 
 static void submit_locked(VkQueue queue, const VkSubmitInfo2 *info, VkFence fence, const char *name)
 {
-    if (!open_submit(queue_locked(queue), name))
+    if (!open_device(queue, name))
         return;
     for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++) {
         const VkSemaphoreSubmitInfo *w = &info->pWaitSemaphoreInfos[i];
-        add_sync(semaphore_of(w->semaphore), w->value, w->stageMask, false);
+        hdi_cap_sync_locked(hdi_cap_semaphore_locked(w->semaphore), w->value, w->stageMask, false);
     }
-    close_waits();
+    hdi_cap_close_waits_locked();
     for (uint32_t i = 0; i < info->commandBufferInfoCount; i++) {
         const hdi_cap_object *object =
             hdi_cap_find_locked(HDI_CAP_COMMANDS, HDI_CAP_HANDLE(info->pCommandBufferInfos[i].commandBuffer));
@@ -257,13 +277,13 @@ static void submit_locked(VkQueue queue, const VkSubmitInfo2 *info, VkFence fenc
     }
     for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++) {
         const VkSemaphoreSubmitInfo *g = &info->pSignalSemaphoreInfos[i];
-        add_sync(semaphore_of(g->semaphore), g->value, g->stageMask, true);
+        device_signals(g->semaphore, g->value, g->stageMask);
     }
-    signal_fence(fence);
+    device_signals_fence(fence);
 }
 
 /* Values of semaphores are known also where no stream is open. */
-static void remember_locked(const VkSemaphoreSubmitInfo *infos, uint32_t count, bool signal)
+void hdi_cap_remember_locked(const VkSemaphoreSubmitInfo *infos, uint32_t count, bool signal)
 {
     for (uint32_t i = 0; i < count; i++) {
         hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_SEMAPHORE, HDI_CAP_HANDLE(infos[i].semaphore));
@@ -281,12 +301,12 @@ static VkResult VKAPI_PTR hook_vkQueueSubmit2(VkQueue queue, uint32_t count, con
         if (hdi_cap.stream) {
             submit_locked(queue, &infos[i], i + 1 == count ? fence : VK_NULL_HANDLE, "vkQueueSubmit2");
         } else {
-            remember_locked(infos[i].pWaitSemaphoreInfos, infos[i].waitSemaphoreInfoCount, false);
-            remember_locked(infos[i].pSignalSemaphoreInfos, infos[i].signalSemaphoreInfoCount, true);
+            hdi_cap_remember_locked(infos[i].pWaitSemaphoreInfos, infos[i].waitSemaphoreInfoCount, false);
+            hdi_cap_remember_locked(infos[i].pSignalSemaphoreInfos, infos[i].signalSemaphoreInfoCount, true);
         }
     }
-    if (count == 0 && hdi_cap.stream && fence && open_submit(queue_locked(queue), "vkQueueSubmit2"))
-        signal_fence(fence);
+    if (count == 0 && hdi_cap.stream && fence && open_device(queue, "vkQueueSubmit2"))
+        device_signals_fence(fence);
     hdi_cap_unlock();
     return NEXT(vkQueueSubmit2)(queue, count, infos, fence);
 }
@@ -298,18 +318,18 @@ static void old_submit_locked(VkQueue queue, const VkSubmitInfo *info, VkFence f
         if (next->sType == VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO)
             values = (const VkTimelineSemaphoreSubmitInfo *)next;
     }
-    bool capture = hdi_cap.stream && open_submit(queue_locked(queue), "vkQueueSubmit");
+    bool capture = hdi_cap.stream && open_device(queue, "vkQueueSubmit");
     for (uint32_t i = 0; i < info->waitSemaphoreCount; i++) {
         VkSemaphoreSubmitInfo w = {
             .semaphore = info->pWaitSemaphores[i],
             .value = values && i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0};
         if (capture)
-            add_sync(semaphore_of(w.semaphore), w.value, info->pWaitDstStageMask[i], false);
+            hdi_cap_sync_locked(hdi_cap_semaphore_locked(w.semaphore), w.value, info->pWaitDstStageMask[i], false);
         else
-            remember_locked(&w, 1, false);
+            hdi_cap_remember_locked(&w, 1, false);
     }
     if (capture)
-        close_waits();
+        hdi_cap_close_waits_locked();
     for (uint32_t i = 0; i < info->commandBufferCount && capture; i++) {
         const hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_COMMANDS, HDI_CAP_HANDLE(info->pCommandBuffers[i]));
         if (object && object->commands)
@@ -320,12 +340,12 @@ static void old_submit_locked(VkQueue queue, const VkSubmitInfo *info, VkFence f
             .semaphore = info->pSignalSemaphores[i],
             .value = values && i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i] : 0};
         if (capture)
-            add_sync(semaphore_of(g.semaphore), g.value, ALL, true);
+            device_signals(g.semaphore, g.value, ALL);
         else
-            remember_locked(&g, 1, true);
+            hdi_cap_remember_locked(&g, 1, true);
     }
     if (capture)
-        signal_fence(fence);
+        device_signals_fence(fence);
 }
 
 static VkResult VKAPI_PTR hook_vkQueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence)
@@ -333,8 +353,8 @@ static VkResult VKAPI_PTR hook_vkQueueSubmit(VkQueue queue, uint32_t count, cons
     hdi_cap_lock();
     for (uint32_t i = 0; i < count; i++)
         old_submit_locked(queue, &infos[i], i + 1 == count ? fence : VK_NULL_HANDLE);
-    if (count == 0 && hdi_cap.stream && fence && open_submit(queue_locked(queue), "vkQueueSubmit"))
-        signal_fence(fence);
+    if (count == 0 && hdi_cap.stream && fence && open_device(queue, "vkQueueSubmit"))
+        device_signals_fence(fence);
     hdi_cap_unlock();
     return NEXT(vkQueueSubmit)(queue, count, infos, fence);
 }
@@ -350,202 +370,26 @@ static VkResult VKAPI_PTR hook_vkQueueBindSparse(VkQueue queue, uint32_t count, 
 
 /* ---- the host ---- */
 
-static bool open_host(const char *name)
+bool hdi_cap_open_host_locked(const char *name)
 {
-    return hdi_cap.stream && open_submit(hdi_cap_thread_locked(), name) != NULL;
+    return hdi_cap.stream && hdi_cap_open_submit_locked(hdi_cap_thread_locked(), name) != NULL;
 }
 
-static VkResult VKAPI_PTR hook_vkWaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t timeout)
+hd_stream_command *hdi_cap_host_command_locked(const char *name)
 {
-    VkResult result = NEXT(vkWaitSemaphores)(device, info, timeout);
-    bool all = !(info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) || info->semaphoreCount == 1; /* else it is not known which */
-    hdi_cap_lock();
-    if (result == VK_SUCCESS && all && open_host("vkWaitSemaphores")) {
-        for (uint32_t i = 0; i < info->semaphoreCount; i++)
-            add_sync(semaphore_of(info->pSemaphores[i]), info->pValues[i], ALL, false);
-        close_waits();
+    hd_stream *s = hdi_cap.stream;
+    uint32_t string = hdi_cap_stream_string_locked(hdi_cap_string_locked(name));
+    hd_stream_command *command = string == HD_NONE ? NULL : hdi_stream_command(s);
+    if (!command) {
+        hdi_cap_fail_locked(HD_OUT_OF_MEMORY);
+        return NULL;
     }
-    hdi_cap_unlock();
-    return result;
-}
-
-static VkResult VKAPI_PTR hook_vkSignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
-{
-    hdi_cap_lock();
-    if (open_host("vkSignalSemaphore"))
-        add_sync(semaphore_of(info->semaphore), info->value, ALL, true);
-    else
-        remember_locked(&(VkSemaphoreSubmitInfo){.semaphore = info->semaphore, .value = info->value}, 1, true);
-    hdi_cap_unlock();
-    return NEXT(vkSignalSemaphore)(device, info);
-}
-
-static VkResult VKAPI_PTR hook_vkGetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *value)
-{
-    VkResult result = NEXT(vkGetSemaphoreCounterValue)(device, semaphore, value);
-    hdi_cap_lock();
-    if (result == VK_SUCCESS && *value && open_host("vkGetSemaphoreCounterValue")) {
-        add_sync(semaphore_of(semaphore), *value, ALL, false);
-        close_waits();
-    }
-    hdi_cap_unlock();
-    return result;
-}
-
-static void waited_for_fences(const char *name, uint32_t count, const VkFence *fences)
-{
-    hdi_cap_lock();
-    if (open_host(name)) {
-        for (uint32_t i = 0; i < count; i++) {
-            hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_FENCE, HDI_CAP_HANDLE(fences[i]));
-            if (object && object->value)
-                add_sync(object, object->value, ALL, false);
-        }
-        close_waits();
-    }
-    hdi_cap_unlock();
-}
-
-static VkResult VKAPI_PTR hook_vkWaitForFences(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all,
-                                               uint64_t timeout)
-{
-    VkResult result = NEXT(vkWaitForFences)(device, count, fences, all, timeout);
-    if (result == VK_SUCCESS && (all || count == 1))
-        waited_for_fences("vkWaitForFences", count, fences);
-    return result;
-}
-
-static VkResult VKAPI_PTR hook_vkGetFenceStatus(VkDevice device, VkFence fence)
-{
-    VkResult result = NEXT(vkGetFenceStatus)(device, fence);
-    if (result == VK_SUCCESS)
-        waited_for_fences("vkGetFenceStatus", 1, &fence);
-    return result;
-}
-
-/* Everything of one queue has finished: a signal behind it, and a wait for that. */
-static void idle_locked(uint32_t queue_object, const char *name)
-{
-    hdi_cap_object *object = &hdi_cap.objects[queue_object];
-    hdi_cap_object *told = hdi_cap_find_locked(HDI_CAP_TOLD, object->handle);
-    if (object->stream == HD_NONE) /* has done nothing */
-        return;
-    if (!told)
-        told = hdi_cap_make_locked(HDI_CAP_TOLD, object->handle);
-    uint32_t queue = hdi_cap.objects[queue_object].stream;
-    if (!told || !open_submit(queue, name))
-        return;
-    add_sync(told, told->value + 1, ALL, true);
-    if (!open_host(name))
-        return;
-    add_sync(told, told->value, ALL, false);
-    close_waits();
-}
-
-static VkResult VKAPI_PTR hook_vkQueueWaitIdle(VkQueue queue)
-{
-    VkResult result = NEXT(vkQueueWaitIdle)(queue);
-    hdi_cap_lock();
-    const hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_QUEUE, HDI_CAP_HANDLE(queue));
-    if (result == VK_SUCCESS && object && hdi_cap.stream)
-        idle_locked(hdi_cap_index_locked(object), "vkQueueWaitIdle");
-    hdi_cap_unlock();
-    return result;
-}
-
-static VkResult VKAPI_PTR hook_vkDeviceWaitIdle(VkDevice device)
-{
-    VkResult result = NEXT(vkDeviceWaitIdle)(device);
-    hdi_cap_lock();
-    for (uint32_t i = 0; i < hdi_cap.object_count && hdi_cap.stream && result == VK_SUCCESS; i++) {
-        if (hdi_cap.objects[i].kind == HDI_CAP_QUEUE)
-            idle_locked(i, "vkDeviceWaitIdle");
-    }
-    hdi_cap_unlock();
-    return result;
-}
-
-/* ---- presenting ---- */
-
-static VkResult VKAPI_PTR hook_vkQueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *info)
-{
-    hdi_cap_lock();
-    if (hdi_cap.stream && open_submit(queue_locked(queue), "vkQueuePresentKHR")) {
-        for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
-            add_sync(semaphore_of(info->pWaitSemaphores[i]), 0, ALL, false);
-        close_waits();
-    }
-    for (uint32_t i = 0; i < info->waitSemaphoreCount && !hdi_cap.stream; i++)
-        remember_locked(&(VkSemaphoreSubmitInfo){.semaphore = info->pWaitSemaphores[i]}, 1, false);
-    hdi_cap.frame++;
-    hdi_cap_unlock();
-    return NEXT(vkQueuePresentKHR)(queue, info);
-}
-
-/* Signalled from outside: as by the host. */
-static void acquired(VkResult result, const char *name, VkSemaphore semaphore, VkFence fence)
-{
-    hdi_cap_lock();
-    if (result >= VK_SUCCESS && result != VK_TIMEOUT && result != VK_NOT_READY) {
-        if (open_host(name)) {
-            add_sync(semaphore_of(semaphore), 0, ALL, true);
-            signal_fence(fence);
-        } else if (semaphore) {
-            remember_locked(&(VkSemaphoreSubmitInfo){.semaphore = semaphore}, 1, true);
-        }
-    }
-    hdi_cap_unlock();
-}
-
-static VkResult VKAPI_PTR hook_vkAcquireNextImageKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t timeout,
-                                                     VkSemaphore semaphore, VkFence fence, uint32_t *index)
-{
-    VkResult result = NEXT(vkAcquireNextImageKHR)(device, swapchain, timeout, semaphore, fence, index);
-    acquired(result, "vkAcquireNextImageKHR", semaphore, fence);
-    return result;
-}
-
-static VkResult VKAPI_PTR hook_vkAcquireNextImage2KHR(VkDevice device, const VkAcquireNextImageInfoKHR *info,
-                                                      uint32_t *index)
-{
-    VkResult result = NEXT(vkAcquireNextImage2KHR)(device, info, index);
-    acquired(result, "vkAcquireNextImage2KHR", info->semaphore, info->fence);
-    return result;
-}
-
-/* ---- marks of the executor ---- */
-
-static hdi_cap_object *told_locked(const void *place)
-{
-    hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_TOLD, HDI_CAP_HANDLE(place));
-    return object ? object : hdi_cap_make_locked(HDI_CAP_TOLD, HDI_CAP_HANDLE(place));
-}
-
-void hdi_cap_mark_tell(const void *place, uint64_t value)
-{
-    hdi_cap_lock();
-    hdi_cap_object *object = hdi_cap.open ? told_locked(place) : NULL;
-    if (object && hdi_cap.stream && open_host("tells"))
-        add_sync(object, value, ALL, true);
-    else if (object && value > object->value)
-        object->value = value;
-    hdi_cap_unlock();
-}
-
-void hdi_cap_mark_hear(const void *place, uint64_t value)
-{
-    hdi_cap_lock();
-    hdi_cap_object *object = hdi_cap.stream ? told_locked(place) : NULL;
-    if (object && open_host("hears")) {
-        add_sync(object, value, ALL, false);
-        close_waits();
-    }
-    hdi_cap_unlock();
+    *command =
+        (hd_stream_command){.kind = HD_STREAM_ACCESS, .name = string, .label = HD_NONE, .begin = s->access_count};
+    s->submits[s->submit_count - 1].command_count++;
+    return command;
 }
 
 #define ALIAS(name, as) {name, (PFN_vkVoidFunction)hook_##as, &next_##as},
-static const hdi_cap_hook hooks[] = {HOOKS(HDI_CAP_ENTRY) ALIAS("vkQueueSubmit2KHR", vkQueueSubmit2)
-                                         ALIAS("vkWaitSemaphoresKHR", vkWaitSemaphores)
-                                             ALIAS("vkSignalSemaphoreKHR", vkSignalSemaphore)
-                                                 ALIAS("vkGetSemaphoreCounterValueKHR", vkGetSemaphoreCounterValue)};
-const hdi_cap_hooks hdi_cap_submit_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};
+static const hdi_cap_hook hooks[] = {HOOKS(HDI_CAP_ENTRY) ALIAS("vkQueueSubmit2KHR", vkQueueSubmit2)};
+const hdi_cap_hooks hdi_cap_submit_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0]), false};

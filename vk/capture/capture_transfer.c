@@ -380,4 +380,4 @@ static const hdi_cap_hook hooks[] = {
         ALIAS("vkCmdCopyBufferToImage2KHR", vkCmdCopyBufferToImage2)
             ALIAS("vkCmdCopyImageToBuffer2KHR", vkCmdCopyImageToBuffer2) ALIAS("vkCmdBlitImage2KHR", vkCmdBlitImage2)
                 ALIAS("vkCmdResolveImage2KHR", vkCmdResolveImage2)};
-const hdi_cap_hooks hdi_cap_transfer_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};
+const hdi_cap_hooks hdi_cap_transfer_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0]), false};

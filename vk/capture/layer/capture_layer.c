@@ -28,6 +28,8 @@ static PFN_vkVoidFunction VKAPI_PTR below(VkInstance instance, const char *name)
 {
     if (strcmp(name, "vkGetDeviceProcAddr") == 0 && layer.get_device)
         return (PFN_vkVoidFunction)layer.get_device;
+    if (strcmp(name, "vkCreateInstance") == 0)
+        return layer.get(NULL, name);
     instance = instance ? instance : layer.instance;
     return strcmp(name, "vkCreateDevice") == 0 && layer.get_create ? layer.get_create(instance, name)
                                                                    : layer.get(instance, name);
@@ -78,6 +80,13 @@ static void *link_of(const void *info, VkStructureType type)
     return NULL;
 }
 
+static VkResult create_next(PFN_vkGetInstanceProcAddr get, const VkInstanceCreateInfo *info,
+                            const VkAllocationCallbacks *memory, VkInstance *out)
+{
+    PFN_vkCreateInstance create = (PFN_vkCreateInstance)get(NULL, "vkCreateInstance");
+    return create ? create(info, memory, out) : VK_ERROR_INITIALIZATION_FAILED;
+}
+
 static VkResult VKAPI_PTR create_instance(const VkInstanceCreateInfo *info, const VkAllocationCallbacks *memory,
                                           VkInstance *out)
 {
@@ -86,26 +95,32 @@ static VkResult VKAPI_PTR create_instance(const VkInstanceCreateInfo *info, cons
         return VK_ERROR_INITIALIZATION_FAILED;
     PFN_vkGetInstanceProcAddr get = chain->u.pLayerInfo->pfnNextGetInstanceProcAddr;
     chain->u.pLayerInfo = chain->u.pLayerInfo->pNext;
-    PFN_vkCreateInstance create = (PFN_vkCreateInstance)get(NULL, "vkCreateInstance");
-    VkResult result = create ? create(info, memory, out) : VK_ERROR_INITIALIZATION_FAILED;
-    if (result != VK_SUCCESS)
-        return result;
-    layer.get = get;
-    layer.instance = *out;
-    layer.destroy = (PFN_vkDestroyInstance)get(*out, "vkDestroyInstance");
     const char *frames = getenv("HEDDLE_CAPTURE_FRAMES");
+    if (layer.capturing) /* another instance: unseen */
+        return create_next(get, info, memory, out);
+    layer.get = get;
     layer.frames = frames ? strtoul(frames, NULL, 10) : 0;
     /* Programs hand work from thread to thread in ways that a layer cannot see. */
     hd_result opened =
-        hd_capture_open(&(hd_capture_desc){.get_instance_proc = below, .order_by_time = true, .state = true});
+        hd_capture_open(&(hd_capture_desc){.get_instance_proc = below, .order_by_time = true, .replay = true});
     layer.capturing = opened == HD_OK && hd_capture_begin() == HD_OK;
-    return VK_SUCCESS;
+    VkResult result = create_next(layer.capturing ? hd_capture_get_instance_proc : get, info, memory, out);
+    if (result == VK_SUCCESS) {
+        layer.instance = *out;
+        layer.destroy = (PFN_vkDestroyInstance)get(*out, "vkDestroyInstance");
+    } else {
+        layer.capturing = false;
+        hd_capture_close();
+    }
+    return result;
 }
 
 static void VKAPI_PTR destroy_instance(VkInstance instance, const VkAllocationCallbacks *memory)
 {
-    finish();
-    hd_capture_close();
+    if (instance == layer.instance) {
+        finish();
+        hd_capture_close();
+    }
     if (layer.destroy)
         layer.destroy(instance, memory);
 }
@@ -138,8 +153,10 @@ static PFN_vkVoidFunction captured(VkDevice device, const char *name)
 static void VKAPI_PTR destroy_device(VkDevice device, const VkAllocationCallbacks *memory)
 {
     PFN_vkDestroyDevice destroy = (PFN_vkDestroyDevice)layer.get_device(device, "vkDestroyDevice");
-    if (device == layer.device)
+    if (device == layer.device) {
         finish();
+        destroy = (PFN_vkDestroyDevice)captured(device, "vkDestroyDevice");
+    }
     if (destroy)
         destroy(device, memory);
 }

@@ -14,9 +14,9 @@
  * What is seen: all accesses of copies, clears, fills, updates, blits, resolves (each in its box of texels),
  * attachments (load, store, resolve), vertex, index and indirect buffers; of passes of an hd_vk also what they declare,
  * at the stages and layouts of their accesses, so that shaders and host passes are covered. What is not seen: what
- * shaders do through descriptors outside of heddle's passes (tell it by hd_capture_buffer and hd_capture_image), mapped
- * memory, queries; and render pass objects, the older vkCmdWaitEvents, ray tracing and sparse binding, which
- * hd_stream.unseen counts.
+ * shaders do through descriptors outside of heddle's passes (tell it by hd_capture_buffer and hd_capture_image); and,
+ * without hd_capture_desc.replay, mapped memory and queries; and the older vkCmdWaitEvents, ray tracing and sparse
+ * binding, which hd_stream.unseen counts.
  *
  * This is the only part of heddle with process-wide state: Vulkan's functions have no room for a pointer of ours. It is
  * for finding mistakes, not for shipping: every call takes one lock. */
@@ -47,7 +47,8 @@ typedef struct hd_capture_desc {
 } hd_capture_desc;
 
 /* One at a time in a process, before the device (the objects) that are to be seen. desc may be null. HD_OK,
- * HD_NO_LOADER, HD_INVALID_ARGUMENT: one is open, HD_OUT_OF_MEMORY. */
+ * HD_NO_LOADER, HD_INVALID_ARGUMENT: one is open, or desc->replay and heddle was built without Vulkan's registry
+ * (vk.xml), HD_OUT_OF_MEMORY. */
 hd_result hd_capture_open(const hd_capture_desc *desc);
 /* When no function that was got through it is called any more. */
 void hd_capture_close(void);
@@ -56,8 +57,8 @@ PFN_vkVoidFunction VKAPI_PTR hd_capture_get_instance_proc(VkInstance instance, c
 
 /* The stream holds what is submitted between the two, also from command buffers recorded before. Both when no submit is
  * under way: earlier work counts as finished, and a wait for what comes later would look like one for nothing.
- * HD_OK, HD_INVALID_ARGUMENT, HD_TOO_LARGE: more than 15 queues and threads, HD_OUT_OF_MEMORY (the stream is dropped).
- */
+ * HD_OK, HD_INVALID_ARGUMENT (with hd_capture_desc.replay also: an instance was made since the capture was opened),
+ * HD_TOO_LARGE: more than 15 queues and threads, HD_OUT_OF_MEMORY (the stream is dropped). */
 hd_result hd_capture_begin(void);
 hd_result hd_capture_end(hd_stream **out);
 

@@ -1,0 +1,199 @@
+#include "capture_device.h"
+
+#include "hash.h"
+#include "random.h"
+
+/* What the host and the device write to mapped memory, and what the host reads there. */
+
+TestSuite(capture_memory, .init = begin_test, .fini = end_test);
+
+/* What the memory holds when a stream is replayed: fills of the device when they are submitted. Checks the hashes of
+ * what the host read. */
+static uint32_t replay_memory(const hd_stream *s, uint8_t bytes[BYTES])
+{
+    uint32_t reads = 0;
+    memset(bytes, 0, BYTES);
+    for (uint32_t i = 0; i < s->command_count; i++) {
+        const hd_stream_command *x = &s->commands[i];
+        const hd_stream_access *a = &s->accesses[x->begin];
+        hdi_call_reader r = reader_of(s, x->data);
+        if (strcmp(name_of(s, x), "host write") == 0) {
+            const uint64_t *offset = hdi_call_read_bytes(&r, 8);
+            cr_assert(*offset + r.byte_count - 8 <= BYTES);
+            memcpy(bytes + *offset, r.bytes + 8, r.byte_count - 8);
+            for (uint32_t k = 0; k < x->count; k++)
+                cr_expect(a[k].flags == HD_STREAM_OBSERVED && a[k].access == VK_ACCESS_2_HOST_WRITE_BIT);
+        } else if (strcmp(name_of(s, x), "host read") == 0) {
+            const uint64_t *is = hdi_call_read_bytes(&r, 24);
+            cr_expect_eq(is[2], hdi_hash_bytes(bytes + is[0], is[1], 0), "read of %llu bytes at %llu",
+                         (unsigned long long)is[1], (unsigned long long)is[0]);
+            cr_expect(x->count && a->flags == HD_STREAM_OBSERVED && a->access == VK_ACCESS_2_HOST_READ_BIT);
+            reads++;
+        } else {
+            const hd_stream_resource *res = &s->resources[a->resource];
+            memset(bytes + res->offset + a->range.offset, 0xf0, a->range.bytes);
+        }
+    }
+    return reads;
+}
+
+typedef struct range {
+    uint64_t begin, end, value; /* value: of the semaphore when the device has written */
+} range;
+
+/* Host and device write here and there, the host never where the device may be writing. What the stream has of it gives
+ * the same content. */
+static void random_writes(uint64_t seed, unsigned *reads)
+{
+    enum { A = 1024, A_BYTES = 30000, B = 40000, B_BYTES = 20000, ROUNDS = 60 };
+    uint64_t random = seed, value = 0;
+    range pending[ROUNDS];
+    uint32_t pending_count = 0;
+    void *mapped;
+    finished = 0;
+    open_device();
+    allocate(1);
+    for (uint32_t i = 0; i < BYTES; i++)
+        cr_assert_eq(content[i], 0, "memory begins as zeros");
+    VkBuffer buffers[2] = {make_buffer(A, A_BYTES), make_buffer(B, B_BYTES)};
+    VkSemaphore semaphore = make_timeline();
+    CALL(vkMapMemory)(device, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (uint32_t n = hdt_below(&random, 4); n-- > 0;) { /* of the host */
+            uint64_t begin = hdt_below(&random, BYTES), bytes = 1 + hdt_below(&random, n ? 300 : 3);
+            bool free = begin + bytes <= BYTES;
+            for (uint32_t k = 0; k < pending_count; k++)
+                free &= pending[k].begin >= begin + bytes || pending[k].end <= begin;
+            for (uint64_t k = begin; k < begin + bytes && free; k++)
+                content[k] = (uint8_t)hdt_random(&random);
+        }
+        if (hdt_below(&random, 2)) { /* the device gets more to do */
+            uint32_t which = hdt_below(&random, 2);
+            uint64_t from = which ? B : A, offset = 4 * hdt_below(&random, 4000),
+                     bytes = 4 + 4 * hdt_below(&random, 60);
+            range w = {from + offset, from + offset + bytes, ++value};
+            bool free = true;
+            CALL(vkBeginCommandBuffer)(COMMANDS, NULL);
+            for (uint32_t k = 0; k < pending_count; k++)
+                free &= pending[k].begin >= w.end || pending[k].end <= w.begin;
+            if (free) {
+                CALL(vkCmdFillBuffer)(COMMANDS, buffers[which], offset, bytes, 0);
+                pending[pending_count++] = w;
+            }
+            submit(semaphore, value);
+        }
+        while (finished < value && hdt_below(&random, 2)) { /* the device does something */
+            finished++;
+            for (uint32_t k = 0; k < pending_count; k++) {
+                if (pending[k].value == finished)
+                    memset(content + pending[k].begin, 0xf0, pending[k].end - pending[k].begin);
+            }
+        }
+        if (hdt_below(&random, 3) == 0) { /* the host learns of it */
+            uint64_t is;
+            CALL(vkGetSemaphoreCounterValue)(device, semaphore, &is);
+            uint32_t kept = 0;
+            for (uint32_t k = 0; k < pending_count; k++) {
+                if (pending[k].value > finished)
+                    pending[kept++] = pending[k];
+            }
+            pending_count = kept;
+        }
+    }
+    for (uint32_t k = 0; k < pending_count; k++)
+        memset(content + pending[k].begin, 0xf0, pending[k].end - pending[k].begin);
+    finished = value;
+    CALL(vkUnmapMemory)(device, memory);
+    static uint8_t again[BYTES];
+    hd_stream *s = close_device();
+    cr_expect_eq(hd_stream_verify(s, NULL), HD_OK);
+    *reads += replay_memory(s, again);
+    cr_expect_eq(memcmp(again, content, BYTES), 0, "HEDDLE_SEED=%llu", (unsigned long long)seed);
+    hd_stream_free(s);
+}
+
+Test(capture_memory, host_writes)
+{
+    unsigned reads = 0;
+    uint64_t seed = hdt_seed();
+    for (int i = 0; i < 100; i++)
+        random_writes(seed + (uint64_t)i, &reads);
+    cr_expect(reads > 500, "%u", reads);
+}
+
+/* Spans are what the host wrote: gaps of less than 64 bytes between are closed. */
+Test(capture_memory, spans)
+{
+    uint8_t *mapped;
+    open_device();
+    allocate(1);
+    make_buffer(100, 50);
+    CALL(vkMapMemory)(device, memory, 64, VK_WHOLE_SIZE, 0, (void **)&mapped);
+    content[110] = content[120] = content[184] = 1; /* 63 bytes between the last two */
+    content[249] = 2;                               /* 64 */
+    submit(VK_NULL_HANDLE, 0);
+    submit(VK_NULL_HANDLE, 0);
+    content[4095] = content[4096] = 3;
+    CALL(vkUnmapMemory)(device, memory);
+    hd_stream *s = close_device();
+    cr_assert_eq(count_of(s, "host write"), 3);
+    static const uint64_t spans[3][2] = {{110, 185}, {249, 250}, {4095, 4097}};
+    for (uint32_t i = 0; i < 3; i++) {
+        const hd_stream_command *x = command_of(s, "host write", i);
+        const hd_stream_data *d = &s->datas[x->data];
+        uint64_t offset;
+        memcpy(&offset, s->bytes + d->byte_begin, sizeof(offset));
+        cr_expect_eq(offset, spans[i][0]);
+        cr_expect_eq(offset + d->byte_count - 8, spans[i][1]);
+        cr_expect_eq(x->count, i == 0, "of the buffer, the rest is nobody's");
+    }
+    const hd_range *cut = &s->accesses[command_of(s, "host write", 0)->begin].range;
+    cr_expect(cut->offset == 10 && cut->bytes == 40, "cut to the buffer");
+    hd_stream_free(s);
+}
+
+/* What the device writes to memory that is mapped only later can be read then. */
+Test(capture_memory, mapped_later)
+{
+    void *mapped;
+    static uint8_t again[BYTES];
+    open_device();
+    allocate(1);
+    VkBuffer buffer = make_buffer(128, 1024);
+    VkSemaphore semaphore = make_timeline();
+    finished = 0;
+    for (uint64_t i = 1; i < 4; i++) {
+        CALL(vkBeginCommandBuffer)(COMMANDS, NULL);
+        CALL(vkCmdFillBuffer)(COMMANDS, buffer, 8, 16, 0);
+        submit(semaphore, i);
+        memset(content + 128 + 8, 0xf0, 16);
+    }
+    finished = 3;
+    CALL(vkMapMemory)(device, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    hd_stream *s = close_device();
+    cr_expect_eq(replay_memory(s, again), 1);
+    cr_expect_eq(count_of(s, "host write"), 0);
+    hd_stream_free(s);
+}
+
+/* A semaphore that goes had its submit finished. */
+Test(capture_memory, semaphore_goes)
+{
+    void *mapped;
+    uint64_t is;
+    open_device();
+    allocate(1);
+    VkBuffer buffer = make_buffer(0, 1024);
+    VkSemaphore semaphore = make_timeline(), other = make_timeline();
+    finished = 0;
+    CALL(vkMapMemory)(device, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    CALL(vkCmdFillBuffer)(COMMANDS, buffer, 8, 16, 0);
+    submit(semaphore, 7);
+    memset(content + 8, 0xf0, 16);
+    CALL(vkDestroySemaphore)(device, semaphore, NULL);
+    finished = 1; /* less than 7: the one that is gone is not asked */
+    CALL(vkGetSemaphoreCounterValue)(device, other, &is);
+    hd_stream *s = close_device();
+    cr_expect_eq(count_of(s, "host read"), 1);
+    hd_stream_free(s);
+}
