@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 /* Any text is an error with a sentence, or a stream: one that can be verified, written, and read again as the same
- * stream with the same verdict. */
+ * stream with the same verdict; and made smaller, by its graph, to a stream that can be written, too. */
 
 static char *write_stream(const hd_stream *stream, size_t *bytes)
 {
@@ -35,6 +35,26 @@ static unsigned verify(const hd_stream *stream)
     return messages;
 }
 
+static void make_smaller(const hd_stream *stream)
+{
+    hd_stream_graph *graph = NULL;
+    hd_stream *smaller = NULL;
+    size_t bytes;
+    hd_result result = hd_stream_graph_build(stream, NULL, &graph);
+    HDT_FUZZ_CHECK(result == HD_OK, "no graph: %s", hd_result_name(result));
+    uint8_t *keep = calloc(graph->node_count + 1, 1);
+    HDT_FUZZ_CHECK(keep, "no memory");
+    keep[graph->node_count / 2] = 1;
+    result = hd_stream_graph_needs(graph, keep);
+    HDT_FUZZ_CHECK(result == HD_OK, "needs: %s", hd_result_name(result));
+    result = hd_stream_graph_reduce(stream, graph, keep, &smaller);
+    HDT_FUZZ_CHECK(result == HD_OK, "not made smaller: %s", hd_result_name(result));
+    free(write_stream(smaller, &bytes));
+    hd_stream_free(smaller);
+    hd_stream_graph_free(graph);
+    free(keep);
+}
+
 void hdt_fuzz_capture(const uint8_t *data, size_t bytes)
 {
     hd_stream *stream, *again;
@@ -52,6 +72,7 @@ void hdt_fuzz_capture(const uint8_t *data, size_t bytes)
     HDT_FUZZ_CHECK(first_bytes == second_bytes && memcmp(first, second, first_bytes) == 0,
                    "a stream changes on its way through a file");
     HDT_FUZZ_CHECK(verify(again) == messages, "the verdict changes on its way through a file");
+    make_smaller(stream);
     free(first);
     free(second);
     hd_stream_free(stream);
