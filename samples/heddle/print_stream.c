@@ -46,8 +46,8 @@ static void print_access(const hd_stream *s, const hd_stream_access *a)
     print_stages(a->stages);
     if (s->resources[a->resource].aspects)
         printf(", layout %s", HDI_LAYOUT_TEXT(a->layout));
-    printf("%s%s%s\n", a->flags & HD_STREAM_DECLARED ? ", declared" : "", a->flags & HD_STREAM_LOST ? ", lost" : "",
-           a->flags & HD_STREAM_OBSERVED ? ", seen" : "");
+    printf("%s%s%s%s\n", a->flags & HD_STREAM_DECLARED ? ", declared" : "", a->flags & HD_STREAM_LOST ? ", lost" : "",
+           a->flags & HD_STREAM_OBSERVED ? ", seen" : "", a->flags & HD_STREAM_BOUND ? ", bound" : "");
 }
 
 static void print_barrier(const hd_stream *s, const hd_stream_barrier *b)

@@ -40,6 +40,8 @@ static void put_access(FILE *f, uint64_t *seed, uint32_t *tenant)
         fprintf(f, ", \"layout\": 1");
     if (hdt_below(seed, 8) == 0)
         fprintf(f, ", \"flags\": 2");
+    else if (mask > 1 && hdt_below(seed, 4) == 0) /* by a shader: through a descriptor */
+        fprintf(f, ", \"flags\": 8");
     put_range(f, seed, res);
     if (res == IMAGE && hdt_below(seed, 3)) {
         uint32_t x = hdt_below(seed, WIDE), y = hdt_below(seed, HIGH);

@@ -131,7 +131,7 @@ static void add_command(plain *p, uint32_t queue, uint32_t at, uint32_t c)
             continue;
         }
         const hd_stream_access *a = &p->s->accesses[i];
-        if (a->flags & HD_STREAM_OBSERVED)
+        if (a->flags & (HD_STREAM_OBSERVED | HD_STREAM_BOUND))
             continue;
         p->ops[p->op_count++] = (op){.access = a,
                                      .queue = queue,

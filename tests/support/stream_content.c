@@ -221,6 +221,11 @@ static bool is_seen(const hd_stream_access *a)
     return a->flags & HD_STREAM_OBSERVED;
 }
 
+static bool is_loose(const hd_stream_access *a)
+{
+    return a->flags & (HD_STREAM_OBSERVED | HD_STREAM_BOUND);
+}
+
 /* A command of a transfer writes all texels that it names, and so does a rendering that begins without loading, and a
  * write to a buffer that was seen; others may leave some. */
 static bool overwrites(const model *m, const hd_stream_access *a)
@@ -271,7 +276,7 @@ static void write_command(model *m, const hd_stream_command *x, uint64_t value, 
         span at = span_of(m, a->resource, &a->range, &a->box);
         bool mapped = m->s->resources[a->resource].flags & HD_STREAM_MAPPED;
         EACH_CELL(m, a->resource, &at, c)
-        if (!is_seen(a) && (is_write(a->access) || mapped))
+        if (!is_loose(a) && (is_write(a->access) || mapped))
             take(m, a->resource, c, !a->box.extent[0]);
     }
     for (uint32_t i = x->begin; i < x->begin + x->count; i++) {
@@ -282,7 +287,7 @@ static void write_command(model *m, const hd_stream_command *x, uint64_t value, 
         {
             if (!is_write(a->access))
                 continue;
-            if (is_seen(a))
+            if (is_loose(a))
                 share(m, a->resource, c);
             if (a->flags & HD_STREAM_LOST || !value)
                 m->value[c] = 0;

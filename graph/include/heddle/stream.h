@@ -66,6 +66,9 @@ typedef struct hd_stream_access {
 /* What the capture saw in memory that the host can see, or in an image that is presented: a write of the host's by its
  * bytes, a read by the hash of what stood there. Orders nothing, and is checked against nothing. */
 #define HD_STREAM_OBSERVED 4u
+/* Through a descriptor that is bound: the shader may do it, and may not. Checked against nothing; what it reads is
+ * needed, and a write leaves what was there, or defines it. */
+#define HD_STREAM_BOUND 8u
 
 typedef enum hd_stream_kind {
     HD_STREAM_ACCESS,  /* begin, count: accesses */

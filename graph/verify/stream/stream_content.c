@@ -8,10 +8,10 @@
  * long to find out is needed. A command of a transfer, or the beginning of a rendering that does not load, writes all
  * of its box; what shaders, draws and the host write may leave texels as they were, so they need what was there. A
  * transition of a layout or an owner keeps content and is needed by what comes behind it; one from UNDEFINED needs
- * nothing. What the capture saw (HD_STREAM_OBSERVED) is content alone: nothing orders it, it takes no bytes from what
- * shares them, and the writes below it stay for the order of what comes. Where segments share bytes, the one that is
- * written takes them: the others lose their content, and their accesses still come before. O(accesses * segments of
- * their ranges * writes that stand there ^ 2); few stand at once.
+ * nothing. What the capture saw (HD_STREAM_OBSERVED) is content alone: nothing orders it. That, and what may not happen
+ * (HD_STREAM_BOUND), takes no bytes from what shares them, and the writes below it stay for the order of what comes.
+ * Where segments share bytes, the one that is written takes them: the others lose their content, and their accesses
+ * still come before. O(accesses * segments of their ranges * writes that stand there ^ 2); few stand at once.
  */
 
 enum { MOST_STEPS = 1000, PRESENT_SRC = 1000001002 };
@@ -58,6 +58,12 @@ static const hdi_access_info *info_of(const content *w, uint32_t use)
 static uint32_t node_of(const content *w, uint32_t end)
 {
     return is_use(w, end) ? w->b->command_node[w->b->c.use_command[end]] : w->b->sync_node[end - w->b->c.v.d.use_count];
+}
+
+/* It takes no bytes from what shares them, and what comes behind it is in order with what came before, too. */
+static bool is_loose(const content *w, uint32_t end)
+{
+    return is_use(w, end) && access_of(w, end)->flags & (HD_STREAM_OBSERVED | HD_STREAM_BOUND);
 }
 
 static bool is_observed(const content *w, uint32_t end)
@@ -280,7 +286,7 @@ static void take(content *w, uint32_t y, uint32_t res, uint32_t s)
     w->cell[s].tenant = !is_use(w, y) || !access_of(w, y)->box.extent[0];
 }
 
-/* The host has written the bytes of the segment, in all resources that share them: none has them alone. */
+/* The bytes of the segment are, or may be, written, in all resources that share them: none has them alone. */
 static void share(content *w, uint32_t res, uint32_t s)
 {
     const hdi_cverify *c = &w->b->c;
@@ -311,7 +317,7 @@ static void drop_covered(content *w, uint32_t *list, uint32_t use)
     while (*list != HDI_NONE) {
         gentry *x = &w->entry[*list];
         if (hdi_box_holds(&access_of(w, use)->box, &x->box) && !is_one(w, x->end, use) &&
-            (is_observed(w, x->end) || !is_observed(w, use)))
+            (is_loose(w, x->end) || !is_loose(w, use)))
             *list = x->next;
         else
             list = &x->next;
@@ -337,7 +343,7 @@ static bool overwrites(const content *w, uint32_t use)
 
 static bool takes_bytes(const content *w, uint32_t u)
 {
-    return !is_observed(w, u) &&
+    return !is_loose(w, u) &&
            (info_of(w, u)->writes || w->b->c.s->resources[access_of(w, u)->resource].flags & HD_STREAM_MAPPED);
 }
 
@@ -370,7 +376,7 @@ static bool stands_for(const content *w, uint32_t u, const gentry *read)
     uint32_t cx = c->use_command[read->end], cy = c->use_command[u];
     const hd_stream_access *x = access_of(w, read->end), *y = access_of(w, u);
     return c->v.d.use_access[read->end] == c->v.d.use_access[u] && c->v.pass_queue[cx] == c->v.pass_queue[cy] &&
-           c->s->commands[cx].group == c->s->commands[cy].group && x->scope == y->scope &&
+           c->s->commands[cx].group == c->s->commands[cy].group && x->scope == y->scope && x->flags == y->flags &&
            memcmp(&x->box, &y->box, sizeof(x->box)) == 0;
 }
 
@@ -396,7 +402,7 @@ static void use_after(content *w, uint32_t u, uint32_t s)
     }
     drop_covered(w, &cell->reads, u);
     drop_covered(w, &cell->writes, u);
-    if (is_observed(w, u))
+    if (is_loose(w, u))
         share(w, x->resource, s);
     add_entry(w, &cell->writes, &(gentry){.box = x->box, .end = u});
 }

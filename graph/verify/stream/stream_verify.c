@@ -201,7 +201,7 @@ void hdi_cverify_masks(hdi_cverify *c)
             for (uint32_t b = command->begin; b < command->begin + command->count; b++) {
                 if (command->kind == HD_STREAM_ACCESS) {
                     const hd_stream_access *a = &s->accesses[b];
-                    if (s->queues[queue].kind != HD_QUEUE_HOST && !(a->flags & HD_STREAM_OBSERVED))
+                    if (s->queues[queue].kind != HD_QUEUE_HOST && !(a->flags & (HD_STREAM_OBSERVED | HD_STREAM_BOUND)))
                         check_mask(c, i, queue, "its own", a->stages, a->access);
                     continue;
                 }

@@ -330,8 +330,8 @@ static void check_content(hdi_cverify *c, uint32_t u, const hdi_cseg *seg)
                      hdi_cverify_resource(c, x->resource, &r));
 }
 
-/* What was seen breaks no rule; what the host wrote is content from now on. */
-static hd_result walk_observed(hdi_cverify *c, uint32_t u)
+/* What was seen, or may happen, breaks no rule; what it writes is content from now on. */
+static hd_result walk_unchecked(hdi_cverify *c, uint32_t u)
 {
     const hd_stream_access *x = access_of(c, u);
     if (!info_of(c, u)->writes)
@@ -349,8 +349,8 @@ static hd_result walk_use(hdi_cverify *c, uint32_t u)
 {
     const hd_stream_access *x = access_of(c, u);
     const hdi_access_info *info = info_of(c, u);
-    if (x->flags & HD_STREAM_OBSERVED)
-        return walk_observed(c, u);
+    if (x->flags & (HD_STREAM_OBSERVED | HD_STREAM_BOUND))
+        return walk_unchecked(c, u);
     HV_EACH_SEG(rect_of(c, x->resource, &x->range), s)
     {
         hdi_cseg *seg = &c->seg[s];
