@@ -1,3 +1,4 @@
+#include "capture_descriptors.h"
 #include "capture_state.h"
 
 #include <string.h>
@@ -373,6 +374,8 @@ hd_result hd_capture_end(hd_stream **out)
     if (c->stream)
         c->stream->device = hdi_cap_stream_object_locked(c->device_record);
     hd_result result = c->stream ? c->failure : HD_INVALID_ARGUMENT;
+    if (result == HD_OK)
+        result = hdi_capture_descriptors(c->stream);
     if (result == HD_OK)
         *out = c->stream;
     else

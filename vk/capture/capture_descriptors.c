@@ -1,0 +1,465 @@
+#include "capture_descriptors.h"
+
+#include <string.h>
+
+#include "call.h"
+#include "stream.h"
+
+/* A walk through the stream that keeps what each descriptor set holds (its updates are commands of the host), and which
+ * sets are bound in the command buffer. A draw or dispatch gets an access for each descriptor that it can reach, but
+ * for resources that its pass declares: the declaration says it better. Draws of one rendering that follow one another
+ * with the same sets read the same, and none of them goes without the others: the first one has the accesses. Whether
+ * the shader uses the descriptor is not known, nor which bytes where offsets are dynamic. O(descriptors of all draws).
+ */
+
+typedef struct descriptor {
+    uint32_t binding, element;
+    uint32_t resource;
+    uint32_t layout;
+    uint64_t access, stages;
+    hd_range range;
+} descriptor;
+
+typedef struct holder { /* a descriptor set, or what was pushed */
+    descriptor *list;
+    uint32_t count, room;
+    const VkDescriptorSetLayoutCreateInfo *layout;
+    bool known; /* its layout was looked up */
+} holder;
+
+enum { POINTS = 2, SLOTS = 8, MOST_BOUND = 32 }; /* sets from the last slot on share it: HD_STREAM_STATE_SET */
+
+typedef struct walker {
+    const hd_stream *s;
+    hd_stream *to; /* has the accesses */
+    hdi_arena kept, once;
+    uint32_t *resource_of; /* objects; HD_NONE: none */
+    holder *holders;       /* objects, then what was pushed, by point and slot */
+    uint32_t bound[POINTS][SLOTS][MOST_BOUND], bound_count[POINTS][SLOTS];
+    uint32_t buffer;
+    const hd_stream_command *pass; /* the last declaration */
+    bool drawn;                    /* in this rendering, with the sets that are bound now */
+    uint32_t scope;                /* the rendering; 0: none that its commands could not do without */
+    bool failed;
+} walker;
+
+/* Handles are numbers of objects here. */
+static uint64_t number_of(void *user, uint32_t type, uint32_t object)
+{
+    (void)user;
+    (void)type;
+    return object;
+}
+
+#define OBJECT(handle) ((uint32_t)(uintptr_t)(handle))
+
+static hdi_call_reader open_data(walker *w, hdi_arena *arena, uint32_t number)
+{
+    const hd_stream_data *data = &w->s->datas[number];
+    return (hdi_call_reader){.bytes = w->s->bytes + data->byte_begin,
+                             .refs = w->s->refs + data->ref_begin,
+                             .byte_count = data->byte_count,
+                             .ref_count = data->ref_count,
+                             .arena = arena,
+                             .handle = number_of};
+}
+
+/* What an object was made with; null: not known. */
+static const void *info_of(walker *w, hdi_arena *arena, uint32_t object, const char *type_name)
+{
+    const hdi_call_type *type = hdi_call_type_find(type_name);
+    if (!object || object >= w->s->object_count || !w->s->objects[object].data || !type)
+        return NULL;
+    hdi_call_reader r = open_data(w, arena, w->s->objects[object].data);
+    return hdi_call_read(&r, type);
+}
+
+/* ---- descriptors ---- */
+
+static uint64_t access_of(VkDescriptorType type)
+{
+    switch (type) {
+    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+    case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+        return VK_ACCESS_2_SHADER_SAMPLED_READ_BIT;
+    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+    case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+        return VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT;
+    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+        return VK_ACCESS_2_UNIFORM_READ_BIT;
+    case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+        return VK_ACCESS_2_INPUT_ATTACHMENT_READ_BIT;
+    default:
+        return 0; /* samplers; what has no resource of the stream */
+    }
+}
+
+static uint32_t clamped(uint32_t base, uint32_t count, uint32_t whole)
+{
+    return count < whole - base ? count : whole - base;
+}
+
+static void name_image(walker *w, descriptor *d, const VkDescriptorImageInfo *image)
+{
+    const VkImageViewCreateInfo *view = info_of(w, &w->once, OBJECT(image->imageView), "VkImageViewCreateInfo");
+    uint32_t object = view ? OBJECT(view->image) : 0;
+    if (!object || object >= w->s->object_count || w->resource_of[object] == HD_NONE)
+        return;
+    const hd_stream_resource *r = &w->s->resources[w->resource_of[object]];
+    const VkImageSubresourceRange *part = &view->subresourceRange;
+    const uint32_t both = HD_ASPECT_DEPTH | HD_ASPECT_STENCIL;
+    if (!r->aspects || part->baseMipLevel >= r->mips)
+        return;
+    d->resource = w->resource_of[object];
+    d->layout = (uint32_t)image->imageLayout;
+    d->range.mip_base = (uint16_t)part->baseMipLevel;
+    d->range.mip_count = (uint16_t)clamped(part->baseMipLevel, part->levelCount, r->mips);
+    bool slices = part->baseArrayLayer >= r->layers; /* of a 3D image: it has one layer */
+    d->range.layer_base = slices ? 0 : part->baseArrayLayer;
+    d->range.layer_count = slices ? r->layers : clamped(part->baseArrayLayer, part->layerCount, r->layers);
+    d->range.aspect = (r->aspects & both) == both && part->aspectMask != both ? part->aspectMask & both : 0;
+}
+
+static void name_bytes(walker *w, descriptor *d, uint32_t object, uint64_t offset, uint64_t bytes)
+{
+    if (!object || object >= w->s->object_count || w->resource_of[object] == HD_NONE)
+        return;
+    const hd_stream_resource *r = &w->s->resources[w->resource_of[object]];
+    if (r->aspects || offset >= r->bytes)
+        return;
+    d->resource = w->resource_of[object];
+    d->range.offset = offset;
+    d->range.bytes = bytes < r->bytes - offset ? bytes : r->bytes - offset;
+}
+
+static void name_buffer_view(walker *w, descriptor *d, VkBufferView handle)
+{
+    const VkBufferViewCreateInfo *view = info_of(w, &w->once, OBJECT(handle), "VkBufferViewCreateInfo");
+    if (view)
+        name_bytes(w, d, OBJECT(view->buffer), view->offset, view->range);
+}
+
+/* Stages of shaders are stages of pipelines, but for those beyond the first five. */
+static uint64_t stages_of(const holder *set, uint32_t binding)
+{
+    VkShaderStageFlags flags = VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT;
+    for (uint32_t i = 0; set->layout && i < set->layout->bindingCount && set->layout->pBindings; i++) {
+        if (set->layout->pBindings[i].binding == binding)
+            flags = set->layout->pBindings[i].stageFlags;
+    }
+    return (uint64_t)(flags & VK_SHADER_STAGE_ALL_GRAPHICS) << 3 |
+           (flags & VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT : 0);
+}
+
+static descriptor *place_of(walker *w, holder *set, uint32_t binding, uint32_t element)
+{
+    uint32_t i = 0;
+    while (i < set->count && (set->list[i].binding != binding || set->list[i].element != element))
+        i++;
+    if (i < set->count)
+        return &set->list[i];
+    if (!hdi_arena_grow(&w->kept, &set->list, &set->room, set->count, set->count + 1, sizeof(*set->list))) {
+        w->failed = true;
+        return NULL;
+    }
+    return &set->list[set->count++];
+}
+
+static void put(walker *w, holder *set, const descriptor *d)
+{
+    descriptor *place = place_of(w, set, d->binding, d->element);
+    if (place)
+        *place = *d;
+}
+
+static void write_set(walker *w, holder *set, const VkWriteDescriptorSet *x)
+{
+    uint64_t access = access_of(x->descriptorType);
+    bool dynamic = x->descriptorType == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC ||
+                   x->descriptorType == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC;
+    if (!x->pImageInfo && !x->pBufferInfo && !x->pTexelBufferView)
+        return;
+    for (uint32_t i = 0; i < x->descriptorCount && access && !w->failed; i++) {
+        descriptor d = {.binding = x->dstBinding,
+                        .element = x->dstArrayElement + i,
+                        .resource = HD_NONE,
+                        .access = access,
+                        .stages = stages_of(set, x->dstBinding)};
+        if (x->pImageInfo)
+            name_image(w, &d, &x->pImageInfo[i]);
+        else if (x->pBufferInfo)
+            name_bytes(w, &d, OBJECT(x->pBufferInfo[i].buffer), x->pBufferInfo[i].offset,
+                       dynamic ? VK_WHOLE_SIZE : x->pBufferInfo[i].range);
+        else if (x->pTexelBufferView)
+            name_buffer_view(w, &d, x->pTexelBufferView[i]);
+        put(w, set, &d);
+    }
+}
+
+/* ---- sets ---- */
+
+static holder *set_of(walker *w, uint32_t object)
+{
+    holder *set = &w->holders[object];
+    if (set->known)
+        return set;
+    const VkDescriptorSetAllocateInfo *info = info_of(w, &w->kept, object, "VkDescriptorSetAllocateInfo");
+    if (info && info->descriptorSetCount && info->pSetLayouts)
+        set->layout = info_of(w, &w->kept, OBJECT(info->pSetLayouts[0]), "VkDescriptorSetLayoutCreateInfo");
+    set->known = true;
+    return set;
+}
+
+static void copy_set(walker *w, holder *to, const VkCopyDescriptorSet *x)
+{
+    uint32_t object = OBJECT(x->srcSet);
+    if (!object || object >= w->s->object_count)
+        return;
+    const holder *from = set_of(w, object);
+    for (uint32_t i = 0; i < from->count && !w->failed; i++) {
+        descriptor d = from->list[i];
+        if (d.binding != x->srcBinding || d.element - x->srcArrayElement >= x->descriptorCount)
+            continue;
+        d.binding = x->dstBinding;
+        d.element += x->dstArrayElement - x->srcArrayElement;
+        d.stages = stages_of(to, d.binding);
+        put(w, to, &d);
+    }
+}
+
+static uint32_t read_count(hdi_call_reader *r)
+{
+    uint32_t count = 0;
+    const void *bytes = hdi_call_read_bytes(r, sizeof(count));
+    if (bytes)
+        memcpy(&count, bytes, sizeof(count));
+    return count;
+}
+
+static void update(walker *w, const hd_stream_command *x)
+{
+    const hdi_call_type *write = hdi_call_type_find("VkWriteDescriptorSet");
+    const hdi_call_type *copy = hdi_call_type_find("VkCopyDescriptorSet");
+    hdi_call_reader r = open_data(w, &w->once, x->data);
+    holder *set = set_of(w, x->changes);
+    for (uint32_t n = write ? read_count(&r) : 0; n > 0 && !r.failed && !w->failed; n--) {
+        const VkWriteDescriptorSet *item = hdi_call_read(&r, write);
+        if (item)
+            write_set(w, set, item);
+    }
+    for (uint32_t n = copy && !r.failed ? read_count(&r) : 0; n > 0 && !r.failed && !w->failed; n--) {
+        const VkCopyDescriptorSet *item = hdi_call_read(&r, copy);
+        if (item)
+            copy_set(w, set, item);
+    }
+}
+
+/* ---- command buffers ---- */
+
+/* The array among the arguments of a command that holds such elements; null: there is none. */
+static const void *array_of(const hdi_call_type *type, const void *arguments, uint32_t object, const char *of,
+                            uint32_t *count)
+{
+    for (uint32_t i = 0; i < type->field_count && arguments; i++) {
+        const hdi_call_field *field = &type->fields[i];
+        bool is = object ? field->kind == HDI_CALL_HANDLE && field->object == object
+                         : field->type && strcmp(field->type->name, of) == 0;
+        if (!is || field->levels != 1 || !field->count)
+            continue;
+        const void *array;
+        memcpy(&array, (const char *)arguments + field->offset, sizeof(array));
+        *count = array ? (uint32_t)field->count(arguments) : 0;
+        return array;
+    }
+    return NULL;
+}
+
+static void bind(walker *w, uint32_t point, uint32_t slot, uint32_t set)
+{
+    w->drawn = false;
+    uint32_t *count = &w->bound_count[point][slot], *list = w->bound[point][slot];
+    if (slot < SLOTS - 1)
+        *count = 0;
+    for (uint32_t i = 0; i < *count; i++) {
+        if (list[i] == set)
+            return;
+    }
+    if (*count < MOST_BOUND)
+        list[(*count)++] = set;
+}
+
+/* The first slot of a command that binds; false: of a point that has no bits. */
+static bool first_slot(uint64_t sets, uint32_t *point, uint32_t *slot)
+{
+    for (*point = 0; *point < POINTS; ++*point) {
+        for (*slot = 0; *slot < SLOTS; ++*slot) {
+            if (sets & HD_STREAM_STATE_SET(*point, *slot))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void bind_sets(walker *w, const hd_stream_command *x, const hdi_call *call)
+{
+    uint32_t point, slot, count = 0;
+    hdi_call_reader r = open_data(w, &w->once, x->data);
+    const void *arguments = hdi_call_read(&r, call->type);
+    if (!first_slot(x->sets, &point, &slot))
+        return;
+    const VkDescriptorSet *sets = array_of(call->type, arguments, VK_OBJECT_TYPE_DESCRIPTOR_SET, NULL, &count);
+    for (uint32_t i = 0; i < count && sets; i++) {
+        if (OBJECT(sets[i]))
+            bind(w, point, slot + i < SLOTS - 1 ? slot + i : SLOTS - 1, OBJECT(sets[i]));
+    }
+    const VkWriteDescriptorSet *writes = array_of(call->type, arguments, 0, "VkWriteDescriptorSet", &count);
+    uint32_t pushed = w->s->object_count + point * SLOTS + slot;
+    for (uint32_t i = 0; i < count && writes; i++) {
+        write_set(w, &w->holders[pushed], &writes[i]);
+        bind(w, point, slot, pushed);
+    }
+}
+
+static bool is_declared(const walker *w, const hd_stream_command *x, uint32_t resource)
+{
+    for (uint32_t i = 0; w->pass && x->group && x->group == w->pass->group && i < w->pass->count; i++) {
+        if (w->s->accesses[w->pass->begin + i].resource == resource)
+            return true;
+    }
+    return false;
+}
+
+static void add_access(walker *w, const hd_stream_command *x, uint32_t point, const descriptor *d)
+{
+    const uint64_t compute = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+    uint64_t stages = point ? d->stages & compute : d->stages & ~compute;
+    if (d->resource == HD_NONE || !stages || is_declared(w, x, d->resource))
+        return;
+    hd_stream_access *a = hdi_stream_access(w->to);
+    w->failed |= !a;
+    if (a)
+        *a = (hd_stream_access){.stages = stages,
+                                .access = d->access,
+                                .resource = d->resource,
+                                .layout = d->layout,
+                                .flags = HD_STREAM_BOUND,
+                                .range = d->range};
+}
+
+static void use_sets(walker *w, const hd_stream_command *x)
+{
+    for (uint32_t point = 0; point < POINTS; point++) {
+        for (uint32_t slot = 0; slot < SLOTS && x->uses & HD_STREAM_STATE_PIPELINE(point); slot++) {
+            for (uint32_t i = 0; i < w->bound_count[point][slot] && x->uses & HD_STREAM_STATE_SET(point, slot); i++) {
+                const holder *set = &w->holders[w->bound[point][slot][i]];
+                for (uint32_t d = 0; d < set->count && !w->failed; d++)
+                    add_access(w, x, point, &set->list[d]);
+            }
+        }
+    }
+}
+
+static bool is_draw(const hd_stream_command *x)
+{
+    return x->uses & HD_STREAM_STATE_PIPELINE(0);
+}
+
+static void walk_command(walker *w, hd_stream_command *x)
+{
+    const hd_stream *s = w->s;
+    if (x->kind != HD_STREAM_ACCESS || (x->count && !is_draw(x))) {
+        w->drawn = false;
+        w->scope = x->kind == HD_STREAM_ACCESS ? s->accesses[x->begin].scope : 0;
+    }
+    if (x->kind != HD_STREAM_ACCESS)
+        return;
+    if (x->buffer != w->buffer) {
+        memset(w->bound_count, 0, sizeof(w->bound_count));
+        for (uint32_t i = 0; i < POINTS * SLOTS; i++)
+            w->holders[s->object_count + i].count = 0;
+        w->buffer = x->buffer;
+        w->drawn = false;
+    }
+    const char *name = s->strings[x->name];
+    const hdi_call *call = x->data && x->sets ? hdi_call_find(name) : NULL;
+    hdi_arena_reset(&w->once);
+    if (x->data && x->changes && strcmp(name, "vkUpdateDescriptorSets") == 0)
+        update(w, x);
+    else if (call && call->invoke && strstr(name, "DescriptorSet"))
+        bind_sets(w, x, call);
+    if (x->count && s->accesses[x->begin].flags & HD_STREAM_DECLARED)
+        w->pass = x;
+}
+
+/* The accesses of the command, old and new, go to the end of the new list. */
+static void move_accesses(walker *w, const hd_stream_command *x)
+{
+    for (uint32_t i = x->begin; i < x->begin + x->count && x->kind == HD_STREAM_ACCESS; i++) {
+        hd_stream_access *a = hdi_stream_access(w->to);
+        w->failed |= !a;
+        if (a)
+            *a = w->s->accesses[i];
+    }
+    if (x->kind != HD_STREAM_ACCESS || (is_draw(x) && w->drawn))
+        return;
+    use_sets(w, x);
+    w->drawn |= is_draw(x) && w->scope;
+}
+
+static void walk(walker *w, uint32_t *begin)
+{
+    for (uint32_t c = 0; c < w->s->command_count && !w->failed; c++) {
+        walk_command(w, &w->s->commands[c]);
+        begin[c] = w->to->access_count;
+        move_accesses(w, &w->s->commands[c]);
+    }
+    begin[w->s->command_count] = w->to->access_count;
+}
+
+static void take_accesses(hd_stream *s, hd_stream *from, const uint32_t *begin)
+{
+    hd_stream old = *s;
+    for (uint32_t c = 0; c < s->command_count; c++) {
+        if (s->commands[c].kind != HD_STREAM_ACCESS)
+            continue;
+        s->commands[c].begin = begin[c];
+        s->commands[c].count = begin[c + 1] - begin[c];
+    }
+    s->accesses = from->accesses;
+    s->access_count = from->access_count;
+    s->access_room = from->access_room;
+    from->accesses = old.accesses;
+    from->access_count = old.access_count;
+    from->access_room = old.access_room;
+}
+
+hd_result hdi_capture_descriptors(hd_stream *s)
+{
+    if (s->data_count < 2)
+        return HD_OK;
+    walker w = {.s = s, .to = hdi_stream_make(&s->allocator)};
+    hdi_arena_init(&w.kept, &s->allocator);
+    hdi_arena_init(&w.once, &s->allocator);
+    w.resource_of = HDI_ARENA_ARRAY(&w.kept, uint32_t, (size_t)s->object_count + 1);
+    w.holders = HDI_ARENA_ZEROED(&w.kept, holder, (size_t)s->object_count + POINTS * SLOTS);
+    uint32_t *begin = HDI_ARENA_ARRAY(&w.kept, uint32_t, (size_t)s->command_count + 1);
+    w.failed = w.kept.failed || !w.to;
+    if (!w.failed) {
+        memset(w.resource_of, 0xff, ((size_t)s->object_count + 1) * sizeof(uint32_t));
+        for (uint32_t r = 0; r < s->resource_count; r++)
+            w.resource_of[s->resources[r].object] = r;
+        w.resource_of[0] = HD_NONE;
+        walk(&w, begin);
+    }
+    w.failed |= w.kept.failed || w.once.failed;
+    if (!w.failed)
+        take_accesses(s, w.to, begin);
+    hd_stream_free(w.to);
+    hdi_arena_free(&w.kept);
+    hdi_arena_free(&w.once);
+    return w.failed ? HD_OUT_OF_MEMORY : HD_OK;
+}
