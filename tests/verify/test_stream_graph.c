@@ -439,6 +439,40 @@ Test(stream_graph, reads_of_one_kind)
     hd_stream_free(s);
 }
 
+/* A submit waits for a signal of the host that comes later, and a read is seen right behind the signal: it sees what
+ * the submit wrote, as in any order of the calls, and not the write of a submit before. */
+Test(stream_graph, what_is_seen_behind_a_signal)
+{
+#define ACCESS(name, flags, access)                                                                                    \
+    "{\"kind\": \"access\", \"name\": \"" name "\", \"list\": [{\"resource\": 0, \"stages\": 16384, \"flags\": " flags \
+    ", \"access\": " access ", \"range\": [0, 8]}]}"
+#define SYNC(value) "[{\"semaphore\": 0, \"value\": " value ", \"stages\": 65536}]"
+    static const char text[] =
+        "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}, {\"kind\": 3}], \"semaphores\": [{\"binary\": 0, "
+        "\"initial\": 0}], \"resources\": [{\"bytes\": 8}], \"submits\": ["
+        "{\"name\": \"s\", \"queue\": 0, \"waits\": " SYNC("1") ", \"commands\": [" ACCESS(
+            "first", "0",
+            "16384") "]}, "
+                     "{\"name\": \"s\", \"queue\": 1, \"signals\": " SYNC(
+                         "1") "}, "
+                              "{\"name\": \"s\", \"queue\": 0, \"waits\": " SYNC("2") ", \"commands\": [" ACCESS(
+                                  "second", "0",
+                                  "16384") "]}, "
+                                           "{\"name\": \"s\", \"queue\": 1, \"signals\": " SYNC(
+                                               "2") "}, "
+                                                    "{\"name\": \"s\", \"queue\": 1, \"commands\": [" ACCESS(
+                                                        "host read", "4", "8192") "]}]}";
+    char error[256] = "";
+    hd_stream *s = NULL;
+    cr_assert_eq(hd_stream_read(text, strlen(text), NULL, &s, error, sizeof(error)), HD_OK, "%s", error);
+    hd_stream_graph *g = graph_of(s);
+    uint32_t second = g->command_node[1], seen = g->command_node[2];
+    cr_expect_lt(second, seen);
+    cr_expect(has_edge(g, second, seen, HD_STREAM_EDGE_CONTENT));
+    hd_stream_graph_free(g);
+    hd_stream_free(s);
+}
+
 Test(stream_graph, arguments_and_memory)
 {
     hd_stream *s = hdt_random_stream(hdt_seed(), 20), *out = s;

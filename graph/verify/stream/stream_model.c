@@ -11,8 +11,8 @@
  *   a host signal that is made up, for which the submit waits with all commands;
  * - a wait finds its signal by the smallest value that is not below its own; a binary semaphore's by turns.
  *
- * A topological order of the submits shows deadlocks: what is left over waits for itself. O(elements + submits^2 in the
- * worst case of the order, waits * signals of a semaphore). */
+ * A topological order of the submits shows deadlocks: what is left over waits for itself. O(elements + submits * queues,
+ * waits * signals of a semaphore). */
 
 typedef struct build {
     hdi_cverify *c;
@@ -300,26 +300,31 @@ static bool ready(const build *b, uint32_t n, const uint8_t *done)
     return true;
 }
 
-/* Round after round, as far as each queue gets. In a stream whose submits come after what they wait for that is one. */
+/* The submits in their order, each as soon as what it waits for is there: before those that come later in the stream, so
+ * that what the host sees behind a signal has what the signal set off. */
 static hd_result sort_submits(build *b)
 {
     hdi_cverify *c = b->c;
+    uint32_t next[HD_MAX_QUEUES] = {0}, most = 0;
     uint8_t *done = HDI_ARENA_ZEROED(&c->v.arena, uint8_t, b->submit_count);
     c->order = HDI_ARENA_ARRAY(&c->v.arena, uint32_t, b->submit_count);
     if (c->v.arena.failed)
         return HD_OUT_OF_MEMORY;
-    for (bool moved = true; moved && c->order_count < b->submit_count;) {
-        uint32_t blocked = 0;
-        moved = false;
-        for (uint32_t n = 0; n < b->submit_count; n++) {
-            if (done[n])
-                continue;
-            if (!(blocked >> b->submits[n].queue & 1) && ready(b, n, done)) {
-                done[n] = 1;
-                c->order[c->order_count++] = n;
-                moved = true;
-            } else {
-                blocked |= UINT32_C(1) << b->submits[n].queue;
+    for (uint32_t n = 0; n < b->submit_count; n++)
+        most = b->submits[n].queue > most ? b->submits[n].queue : most;
+    for (uint32_t come = 1; come <= b->submit_count; come++) {
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (uint32_t q = 0; q <= most; q++) {
+                for (; next[q] < come; next[q]++) {
+                    if (b->submits[next[q]].queue != q)
+                        continue;
+                    if (!ready(b, next[q], done))
+                        break;
+                    done[next[q]] = 1;
+                    c->order[c->order_count++] = next[q];
+                    moved = true;
+                }
             }
         }
     }
