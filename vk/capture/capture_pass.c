@@ -326,8 +326,10 @@ static void begin_accesses(hdi_cap_commands *c, const char *name)
 {
     const struct hdi_cap_pass_run *run = c->run;
     const pass_object *p = &run->pass;
-    if (!hdi_cap_command_locked(c, HD_STREAM_ACCESS, name))
+    hd_stream_command *command = hdi_cap_command_locked(c, HD_STREAM_ACCESS, name);
+    if (!command)
         return;
+    command->pair = c->rendering;
     c->scope = ++hdi_cap.scopes;
     for (uint32_t i = p->reference_begin[run->subpass]; i < p->reference_begin[run->subpass + 1]; i++) {
         const reference *r = &p->references[i];
@@ -348,8 +350,10 @@ static void end_accesses(hdi_cap_commands *c, const char *name)
 {
     const struct hdi_cap_pass_run *run = c->run;
     const pass_object *p = &run->pass;
-    if (!hdi_cap_command_locked(c, HD_STREAM_ACCESS, name))
+    hd_stream_command *command = hdi_cap_command_locked(c, HD_STREAM_ACCESS, name);
+    if (!command)
         return;
+    command->pair = c->rendering;
     for (uint32_t i = p->reference_begin[run->subpass]; i < p->reference_begin[run->subpass + 1]; i++) {
         const reference *r = &p->references[i];
         bool last = p->attachments[r->attachment].last == run->subpass;

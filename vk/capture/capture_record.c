@@ -364,7 +364,9 @@ static void VKAPI_PTR hook_vkCmdBeginRendering(VkCommandBuffer commands, const V
 {
     hdi_cap_lock();
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
-    if (c && hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdBeginRendering")) {
+    hd_stream_command *command = c ? hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdBeginRendering") : NULL;
+    if (command) {
+        command->pair = c->rendering = ++hdi_cap.pairs;
         c->scope = ++hdi_cap.scopes;
         c->at_end->access_count = 0;
         for (uint32_t i = 0; i < info->colorAttachmentCount; i++)
@@ -380,7 +382,9 @@ static void VKAPI_PTR hook_vkCmdEndRendering(VkCommandBuffer commands)
 {
     hdi_cap_lock();
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
-    if (c && hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdEndRendering")) {
+    hd_stream_command *command = c ? hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdEndRendering") : NULL;
+    if (command) {
+        command->pair = c->rendering;
         for (uint32_t i = 0; i < c->at_end->access_count; i++) {
             const hd_stream_access *from = &c->at_end->accesses[i];
             hd_stream_access *a = add_access(c->list, &hdi_cap.objects[from->resource], 0, 0);

@@ -37,6 +37,7 @@ typedef struct hdi_cap_commands {
     hd_stream *at_end; /* accesses of the end of the rendering that has begun */
     uint32_t labels[HDI_CAP_LABELS], label_count;
     uint32_t group, scope;
+    uint32_t rendering; /* number of the rendering that has begun last: hd_stream_command.pair */
     struct hdi_cap_pass_run *run; /* the render pass object that has begun, or null */
     struct {
         uint32_t object; /* HD_NONE: none */

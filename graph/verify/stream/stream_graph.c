@@ -255,22 +255,23 @@ static bool declares(const hd_stream *s, const hd_stream_command *x)
     return x->kind == HD_STREAM_ACCESS && x->count && s->accesses[x->begin].flags & HD_STREAM_DECLARED;
 }
 
-/* What the shaders of a pass access is known by its declaration alone: draws and dispatches belong to that. Of others
- * nothing is known, so none of them is dead. */
+/* What the shaders of a pass access is known by its declaration alone: draws and dispatches belong to that, and so do the
+ * barriers between them. Of others nothing is known, so none of them is dead. */
 static hd_result pair_shaders(hdi_gbuild *b)
 {
     const uint64_t pipelines = HD_STREAM_STATE_PIPELINE(0) | HD_STREAM_STATE_PIPELINE(1);
     const hd_stream *s = b->c.s;
     uint32_t group = 0, declared = HDI_NONE;
     for (uint32_t n = 0; n < b->node_count; n++) {
-        if (b->node[n].kind != HD_STREAM_NODE_COMMAND)
+        if (b->node[n].command == HD_NONE)
             continue;
         const hd_stream_command *x = &s->commands[b->node[n].command];
+        bool barrier = b->node[n].kind == HD_STREAM_NODE_BARRIER, outside = !x->group || x->group != group;
         if (declares(s, x)) {
             group = x->group;
             declared = n;
         }
-        if (!(x->uses & pipelines))
+        if (barrier ? outside : !(x->uses & pipelines))
             continue;
         if (!x->group || x->group != group)
             b->root[n] |= HDI_GROOT_OUT;
