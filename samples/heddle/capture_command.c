@@ -51,30 +51,34 @@ static void close_capture(capture *c)
     hd_stream_free(c->stream);
 }
 
-/* A command that the display or the host reads something by. */
-static bool is_read(const hd_stream *s, const hd_stream_node *node)
+/* A command that the display or the host reads something by. seen: one whose content the capture looked at. */
+static bool is_read(const hd_stream *s, const hd_stream_node *node, bool seen)
 {
     const hd_stream_command *x = &s->commands[node->command];
     bool host = s->queues[s->submits[node->submit].queue].kind == HD_QUEUE_HOST;
     for (uint32_t i = x->begin; i < x->begin + x->count; i++) {
         const hd_stream_access *a = &s->accesses[i];
-        bool seen = a->flags & HD_STREAM_OBSERVED, writes = a->access & (HOST_WRITE | MEMORY_WRITE);
-        if (seen ? !writes : host && a->access & (HOST_READ | MEMORY_READ))
+        if (!(a->flags & HD_STREAM_OBSERVED) == seen)
+            continue;
+        if (seen ? !(a->access & (HOST_WRITE | MEMORY_WRITE)) : host && a->access & (HOST_READ | MEMORY_READ))
             return true;
     }
     return false;
 }
 
-/* Keeps the last present or read by the host; where presents are not seen, the last barrier before one. */
+/* Keeps the last present or read by the host that was seen, so that a replay can compare it; else the last read by the
+ * host or barrier before a present. */
 static bool keep_last(capture *c)
 {
-    for (uint32_t n = c->graph->node_count; n-- > 0;) {
-        const hd_stream_node *node = &c->graph->nodes[n];
-        if (node->kind == HD_STREAM_NODE_BARRIER   ? c->stream->barriers[node->element].new_layout == PRESENT_SRC
-            : node->kind == HD_STREAM_NODE_COMMAND ? is_read(c->stream, node)
-                                                   : false) {
-            c->keep[n] = 1;
-            return true;
+    for (int seen = 1; seen >= 0; seen--) {
+        for (uint32_t n = c->graph->node_count; n-- > 0;) {
+            const hd_stream_node *node = &c->graph->nodes[n];
+            bool barrier = node->kind == HD_STREAM_NODE_BARRIER;
+            if (barrier ? !seen && c->stream->barriers[node->element].new_layout == PRESENT_SRC
+                        : node->kind == HD_STREAM_NODE_COMMAND && is_read(c->stream, node, seen)) {
+                c->keep[n] = 1;
+                return true;
+            }
         }
     }
     return false;

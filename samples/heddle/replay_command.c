@@ -23,7 +23,7 @@ typedef struct options {
 typedef struct look {
     const options *o;
     const hd_stream *stream;
-    unsigned pictures;
+    unsigned messages, pictures;
     bool failed; /* a picture could not be written */
 } look;
 
@@ -93,7 +93,8 @@ static void take_content(const hd_replay_content *content, void *user)
 
 static void take_message(const char *text, void *user)
 {
-    const look *l = user;
+    look *l = user;
+    l->messages++;
     complain(0, "%s: %s", l->o->file, text);
 }
 
@@ -106,7 +107,7 @@ static int replay(const hd_stream *stream, const options *o)
     avoid_lavapipe_threads();
     hd_result result = hd_replay(stream, &desc, &report);
     if (result != HD_OK)
-        return complain(EXIT_INPUT, "%s: %s", o->file, hd_result_text(result));
+        return l.messages ? EXIT_INPUT : complain(EXIT_INPUT, "%s: %s", o->file, hd_result_text(result));
     printf("%s: replayed: %u submits, %u commands, %u contents", o->file, report.submits, report.commands,
            report.contents);
     if (o->check)
