@@ -1,0 +1,182 @@
+/* Frames of the executor, captured so that they can be replayed: whole and reduced they leave what the capture saw,
+ * under the validation layer, on one family and on three. HEDDLE_SEED replays one random frame, HEDDLE_SEEDS sets how
+ * many there are. */
+#include <criterion/criterion.h>
+
+#include <heddle/replay.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_frames.h"
+#include "random.h"
+#include "random_graph.h"
+#include "slow.h"
+#include "workloads.h"
+
+enum { PASSES = HDT_SLOW ? 12 : 24, SEEDS = HDT_SLOW ? 2 : 8, COMMANDS = HDT_SLOW ? 1 : 4, BROKEN = 4 };
+
+typedef struct seen {
+    unsigned messages, faults;
+    char first[2000];
+    bool three; /* families */
+    bool validate;
+    hd_replay_report report;
+} seen;
+
+/* Older layers do not follow the chain of two barriers by which an image takes the bytes of another one. The verifier
+ * of streams does, and so do newer ones. */
+static bool is_fault_of_layer(const char *text)
+{
+    return strstr(text, "SYNC-HAZARD-WRITE-AFTER-WRITE") && strstr(text, "for image barrier") &&
+           strstr(text, "usage: SYNC_IMAGE_LAYOUT_TRANSITION");
+}
+
+static void take_message(const char *text, void *user)
+{
+    seen *n = user;
+    if (is_fault_of_layer(text))
+        n->faults++;
+    else if (!strstr(text, "the validation layer has") && n->messages++ == 0)
+        snprintf(n->first, sizeof(n->first), "%s", text);
+}
+
+static hd_result replay(const hd_stream *s, seen *n)
+{
+    n->messages = n->faults = 0;
+    n->first[0] = 0;
+    hdt_vk_three_families(n->three, 0);
+    hd_replay_desc desc = {.validate = n->validate, .message = take_message, .user = n};
+    desc.get_instance_proc = n->three ? hdt_vk_hooked : NULL;
+    return hd_replay(s, &desc, &n->report);
+}
+
+static void expect_same(const hd_stream *s, seen *n, const char *what, uint64_t seed)
+{
+    hd_result result = replay(s, n);
+    cr_expect(result == HD_OK || (result == HD_VULKAN && n->faults), "%s %llu: %s", what, (unsigned long long)seed,
+              n->first);
+    cr_expect_eq(n->messages, 0, "%s %llu: %s", what, (unsigned long long)seed, n->first);
+    const char *path = getenv("HEDDLE_KEEP"); /* the first stream that fails, to look at */
+    FILE *file = path && (n->messages || n->report.different) ? fopen(path, "wx") : NULL;
+    if (file) {
+        hd_stream_write(s, file);
+        fclose(file);
+    }
+    cr_expect_eq(n->report.different, 0, "%s %llu: %u of %u contents are different", what, (unsigned long long)seed,
+                 n->report.different, n->report.contents);
+}
+
+/* As a file has it. */
+static hd_stream *through_file(const hd_stream *s)
+{
+    char *text = NULL, error[256] = "";
+    size_t bytes;
+    hd_stream *read = NULL;
+    FILE *file = open_memstream(&text, &bytes);
+    cr_assert_eq(hd_stream_write(s, file), HD_OK);
+    fclose(file);
+    cr_assert_eq(hd_stream_read(text, bytes, NULL, &read, error, sizeof(error)), HD_OK, "%s", error);
+    free(text);
+    return read;
+}
+
+static bool is_named(const hd_stream *s, uint32_t command, const char *name)
+{
+    return command != HD_NONE && strcmp(s->strings[s->commands[command].name], name) == 0;
+}
+
+/* What a node needs. */
+static hd_stream *reduce(const hd_stream *s, const hd_stream_graph *g, uint32_t node)
+{
+    hd_stream *part;
+    uint8_t *keep = calloc(g->node_count, 1);
+    keep[node] = 1;
+    cr_assert_eq(hd_stream_graph_needs(g, keep), HD_OK);
+    cr_assert_eq(hd_stream_graph_reduce(s, g, keep, &part), HD_OK);
+    free(keep);
+    return part;
+}
+
+/* The host's writes with other bytes: other content stands somewhere, but for what no content comes of. */
+static unsigned count_broken(hd_stream *s, seen *n)
+{
+    unsigned found = 0, tried = 0;
+    for (uint32_t c = 0; c < s->command_count && tried < BROKEN; c++) {
+        if (!is_named(s, c, "host write"))
+            continue;
+        const hd_stream_data *data = &s->datas[s->commands[c].data];
+        uint8_t *bytes = &s->bytes[data->byte_begin + sizeof(uint64_t)];
+        for (uint32_t i = 0; i < data->byte_count - sizeof(uint64_t); i++)
+            bytes[i] ^= 1;
+        tried++;
+        found += replay(s, n) == HD_OK && n->report.different > 0;
+        for (uint32_t i = 0; i < data->byte_count - sizeof(uint64_t); i++)
+            bytes[i] ^= 1;
+    }
+    return found;
+}
+
+Test(replay_frames, whole_and_reduced, .timeout = 400)
+{
+    unsigned kept = 0, all = 0, broken = 0;
+    for (uint32_t family = 0; family < HDB_FAMILY_COUNT; family++) {
+        hd_graph *graph;
+        hd_stream_graph *g;
+        hdb_workload *w = hdb_workload_make(family, PASSES, 1, true);
+        cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+        hdb_workload_declare(w, graph);
+        hdb_workload_free(w);
+        seen n = {.three = family % 2 == 0, .validate = true};
+        hd_stream *captured = capture_for_replay(graph, 3, n.three), *s = through_file(captured);
+        expect_same(s, &n, hdb_family_names[family], 0);
+        cr_expect_gt(n.report.contents, 0, "%s: nothing is compared", hdb_family_names[family]);
+        n.three = !n.three; /* a device with other families */
+        expect_same(s, &n, hdb_family_names[family], 1);
+        cr_assert_eq(hd_stream_graph_build(s, NULL, &g), HD_OK);
+        uint32_t last = g->node_count;
+        while (last-- > 0 && !is_named(s, g->nodes[last].command, "host read"))
+            continue;
+        hd_stream *part = reduce(s, g, last);
+        all += n.report.commands;
+        expect_same(part, &n, hdb_family_names[family], 2);
+        cr_expect_gt(n.report.contents, 0, "%s: nothing is compared", hdb_family_names[family]);
+        kept += n.report.commands;
+        n.validate = false;
+        broken += count_broken(s, &n);
+        hd_stream_free(part);
+        hd_stream_graph_free(g);
+        hd_stream_free(s);
+        hd_stream_free(captured);
+        hd_graph_destroy(graph);
+    }
+    printf("%u of %u commands are needed by the last read of the host; %u changes of what the host wrote are seen\n",
+           kept, all, broken);
+    cr_expect_lt(kept, all);
+    cr_expect_gt(broken, 0);
+}
+
+Test(replay_frames, random_ones, .timeout = 400)
+{
+    uint64_t first = 1, count = SEEDS;
+    hd_graph *graph;
+    hdt_seeds(&first, &count);
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        uint64_t random = seed;
+        hd_stream_graph *g;
+        seen n = {.three = seed % 2, .validate = true};
+        hdt_try_seed(seed);
+        hdt_random_executable_graph(graph, seed, 12 + (uint32_t)(seed % 12));
+        hd_stream *s = capture_for_replay(graph, 3, n.three);
+        expect_same(s, &n, "HEDDLE_SEED", seed);
+        cr_assert_eq(hd_stream_graph_build(s, NULL, &g), HD_OK);
+        for (int i = 0; i < COMMANDS && g->node_count; i++) {
+            hd_stream *part = reduce(s, g, hdt_below(&random, g->node_count));
+            expect_same(part, &n, "HEDDLE_SEED, a part of", seed);
+            hd_stream_free(part);
+        }
+        hd_stream_graph_free(g);
+        hd_stream_free(s);
+    }
+    hd_graph_destroy(graph);
+}
