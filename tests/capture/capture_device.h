@@ -59,6 +59,7 @@ NOTHING(vkCmdClearAttachments, VkCommandBuffer c, uint32_t n, const VkClearAttac
         const VkClearRect *r)
 NOTHING(vkCmdBeginRendering, VkCommandBuffer c, const VkRenderingInfo *i)
 NOTHING(vkCmdEndRendering, VkCommandBuffer c)
+NOTHING(vkCmdSetEvent, VkCommandBuffer c, VkEvent e, VkPipelineStageFlags s)
 NOTHING(vkCmdExecuteCommands, VkCommandBuffer c, uint32_t n, const VkCommandBuffer *b)
 NOTHING(vkCmdResetQueryPool, VkCommandBuffer c, VkQueryPool p, uint32_t f, uint32_t n)
 NOTHING(vkCmdBeginQuery, VkCommandBuffer c, VkQueryPool p, uint32_t q, VkQueryControlFlags f)
@@ -149,6 +150,11 @@ static VkResult VKAPI_PTR fake_vkBeginCommandBuffer(VkCommandBuffer c, const VkC
     return VK_SUCCESS;
 }
 
+static VkDeviceAddress VKAPI_PTR fake_vkGetBufferDeviceAddress(VkDevice d, const VkBufferDeviceAddressInfo *i)
+{
+    return 1;
+}
+
 static VkResult VKAPI_PTR fake_vkQueueWaitIdle(VkQueue q)
 {
     return VK_SUCCESS;
@@ -202,6 +208,8 @@ static VkResult VKAPI_PTR fake_vkGetSemaphoreCounterValue(VkDevice d, VkSemaphor
     X(vkCreateComputePipelines)                                                                                        \
     X(vkQueueSubmit2)                                                                                                  \
     X(vkBeginCommandBuffer)                                                                                            \
+    X(vkCmdSetEvent)                                                                                                   \
+    X(vkGetBufferDeviceAddress)                                                                                        \
     X(vkQueueWaitIdle)                                                                                                 \
     X(vkGetSemaphoreCounterValue)
 

@@ -423,6 +423,16 @@ Test(replay, streams_that_cannot_be)
     expect_message(s, HD_INVALID_ARGUMENT, "a queue of a family that the device lacked");
     expect_message(s, HD_INVALID_ARGUMENT, "");
     hd_stream_free(s);
+
+    for (int host = 0; host < 2; host++) {
+        m = hdt_maker_begin(one_family, 1);
+        gfx = hdt_maker_queue(&m, host ? HD_QUEUE_HOST : HD_QUEUE_GFX, host ? HD_NONE : 0);
+        hdt_maker_submit(&m, gfx, none, none);
+        hdt_maker_command(&m, HD_STREAM_ACCESS, "not captured: vkX");
+        s = hdt_maker_end(&m);
+        expect_message(s, HD_MISSING_FEATURE, "submit 0, command 0 (not captured: vkX)");
+        hd_stream_free(s);
+    }
 }
 
 /* Each data cut short, each of its objects exchanged for another one, or for one that comes behind: a sentence. */

@@ -16,7 +16,8 @@ enum {
 #ifdef HDI_CALL_NO_TABLES
 const hdi_call_type hdi_call_types[1];
 const hdi_call hdi_calls[1];
-const uint32_t hdi_call_type_count, hdi_call_count;
+const hdi_call_miss hdi_call_misses[1];
+const uint32_t hdi_call_type_count, hdi_call_count, hdi_call_miss_count;
 const hdi_call_type *hdi_call_chain_find(uint32_t stype)
 {
     (void)stype;

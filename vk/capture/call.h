@@ -77,6 +77,8 @@ PFN_vkVoidFunction hdi_call_function(const hdi_call *call, PFN_vkGetDeviceProcAd
  * object was made. */
 void hdi_call_recorded(VkCommandBuffer commands, const hdi_call *call, const void *arguments);
 void hdi_call_made(const hdi_call *call, uint64_t handle, const void *info);
+/* A function that cannot be carried to another process; commands is null for one of the host. */
+void hdi_call_missed(VkCommandBuffer commands, const char *name);
 
 typedef struct hdi_call_writer {
     hd_allocator allocator;

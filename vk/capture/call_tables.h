@@ -9,6 +9,14 @@ extern const hdi_call_type hdi_call_types[];
 extern const hdi_call hdi_calls[];
 extern const uint32_t hdi_call_type_count, hdi_call_count;
 
+/* Functions that cannot be carried. hook tells hdi_call_missed, and calls *next. */
+typedef struct hdi_call_miss {
+    const char *name;
+    PFN_vkVoidFunction hook, *next;
+} hdi_call_miss;
+extern const hdi_call_miss hdi_call_misses[];
+extern const uint32_t hdi_call_miss_count;
+
 /* A structure that is being written, and those whose pointers or chains lead to it. */
 typedef struct hdi_call_above {
     const hdi_call_type *type;

@@ -211,11 +211,16 @@ static const hdi_cap_hooks *const all_hooks[] = {
 static PFN_vkVoidFunction keep_data(const char *name, PFN_vkVoidFunction real, bool from_device)
 {
     const hdi_call *call = hdi_cap.replay ? hdi_call_find(name) : NULL;
-    if (!call || !call->hook)
-        return real;
-    if (from_device || !*call->next)
-        *call->next = real;
-    return call->hook;
+    PFN_vkVoidFunction hook = call ? call->hook : NULL, *next = call ? call->next : NULL;
+    for (uint32_t i = 0; i < hdi_call_miss_count && hdi_cap.replay && !hook; i++) {
+        if (strcmp(hdi_call_misses[i].name, name) == 0) {
+            hook = hdi_call_misses[i].hook;
+            next = hdi_call_misses[i].next;
+        }
+    }
+    if (hook && (from_device || !*next))
+        *next = real;
+    return hook ? hook : real;
 }
 
 static PFN_vkVoidFunction replace(const char *name, PFN_vkVoidFunction real, bool from_device)
@@ -303,6 +308,8 @@ hd_result hd_capture_open(const hd_capture_desc *desc)
             if (hdi_calls[i].next)
                 *hdi_calls[i].next = NULL;
         }
+        for (uint32_t i = 0; i < hdi_call_miss_count; i++)
+            *hdi_call_misses[i].next = NULL;
         *c = (hdi_cap_state){.open = true,
                              .by_time = desc->order_by_time,
                              .with_state = desc->state || desc->replay,

@@ -196,81 +196,25 @@ static hd_stream_command *command_locked(hdi_cap_commands *c, const char *name)
     return x;
 }
 
-/* Data could not be written whole. */
-static void not_captured_locked(hd_stream_command *command, const char *name)
+/* A name that says what the stream has no data of, so that it cannot be replayed. */
+static const char *not_captured(const char *name, char text[128])
 {
-    char text[128] = "not captured: ";
-    strncat(text, name, sizeof(text) - strlen(text) - 1);
-    command->name = hdi_cap_string_locked(text);
-}
-
-/* The stream has what secondary command buffers hold within the primary ones. */
-typedef union arguments {
-    struct {
-        VkCommandBuffer commands;
-        const VkRenderingInfo *info;
-    } rendering;
-    struct {
-        VkCommandBuffer commands;
-        const VkRenderPassBeginInfo *info;
-        VkSubpassContents contents;
-    } pass;
-    struct {
-        VkCommandBuffer commands;
-        const VkRenderPassBeginInfo *info;
-        const VkSubpassBeginInfo *begin;
-    } pass2;
-    struct {
-        VkCommandBuffer commands;
-        VkSubpassContents contents;
-    } next;
-    struct {
-        VkCommandBuffer commands;
-        const VkSubpassBeginInfo *begin;
-        const VkSubpassEndInfo *end;
-    } next2;
-} arguments;
-
-static void write_locked(hdi_call_writer *w, const hdi_call *call, const void *given)
-{
-    VkRenderingInfo rendering;
-    VkSubpassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_SUBPASS_BEGIN_INFO};
-    arguments a;
-    if (begins(call->name, "vkCmdBeginRendering")) {
-        a.rendering = ((const arguments *)given)->rendering;
-        rendering = *a.rendering.info;
-        rendering.flags &= ~(VkRenderingFlags)VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT;
-        a.rendering.info = &rendering;
-    } else if (begins(call->name, "vkCmdBeginRenderPass2")) {
-        a.pass2 = ((const arguments *)given)->pass2;
-        a.pass2.begin = &begin;
-    } else if (begins(call->name, "vkCmdBeginRenderPass")) {
-        a.pass = ((const arguments *)given)->pass;
-        a.pass.contents = VK_SUBPASS_CONTENTS_INLINE;
-    } else if (begins(call->name, "vkCmdNextSubpass2")) {
-        a.next2 = ((const arguments *)given)->next2;
-        a.next2.begin = &begin;
-    } else if (begins(call->name, "vkCmdNextSubpass")) {
-        a.next = ((const arguments *)given)->next;
-        a.next.contents = VK_SUBPASS_CONTENTS_INLINE;
-    } else {
-        hdi_call_write(w, call->type, given);
-        return;
-    }
-    hdi_call_write(w, call->type, &a);
+    memcpy(text, "not captured: ", 15);
+    return strncat(text, name, 100);
 }
 
 void hdi_call_recorded(VkCommandBuffer commands, const hdi_call *call, const void *given)
 {
     hdi_cap_lock();
     bool whole = hdi_cap.replay && hdi_cap.failure == HD_OK; /* else what is noted may lack a name */
+    char text[128];
     hdi_cap_commands *c = whole ? hdi_cap_commands_locked(commands) : NULL;
     hd_stream_command *command = c ? command_locked(c, call->name) : NULL;
     if (command) {
         hdi_call_writer *w = hdi_cap_writer_locked();
-        write_locked(w, call, given);
+        hdi_call_write(w, call->type, given);
         if (w->unknown) {
-            not_captured_locked(command, call->name);
+            command->name = hdi_cap_string_locked(not_captured(call->name, text));
         } else {
             bool does = command->uses & (HD_STREAM_STATE_PIPELINE(0) | HD_STREAM_STATE_PIPELINE(1));
             if (c->query_count && does) { /* it may count */
@@ -281,6 +225,23 @@ void hdi_call_recorded(VkCommandBuffer commands, const hdi_call *call, const voi
             if (!command->data)
                 hdi_cap_fail_locked(HD_OUT_OF_MEMORY);
         }
+    }
+    hdi_cap_unlock();
+}
+
+void hdi_call_missed(VkCommandBuffer commands, const char *name)
+{
+    char text[128];
+    hdi_cap_lock();
+    hdi_cap_commands *c = hdi_cap.replay && commands ? hdi_cap_commands_locked(commands) : NULL;
+    if (c) {
+        hd_stream_command *command = hdi_cap_command_locked(c, HD_STREAM_ACCESS, not_captured(name, text));
+        if (command) {
+            command->sets = HD_STREAM_STATE_OTHER;
+            command->uses = HD_STREAM_STATE_OTHER | HD_STREAM_STATE_PIPELINE(0); /* it may do what a draw does */
+        }
+    } else if (hdi_cap.replay && !commands && hdi_cap_open_any_host_locked(not_captured(name, text))) {
+        hdi_cap_host_command_locked(text);
     }
     hdi_cap_unlock();
 }

@@ -25,7 +25,7 @@ HOOKS(HDI_CAP_NEXT)
 /* What the writer holds, as a command of the calling thread that changes an object. */
 static void host_command_locked(const char *name, uint32_t record)
 {
-    if (!record || !hdi_cap_open_host_locked(name))
+    if (!record || !hdi_cap_open_any_host_locked(name))
         return;
     uint32_t object = hdi_cap_stream_object_locked(record), data = hdi_cap_stream_data_locked();
     hd_stream_command *command = hdi_cap_host_command_locked(name);

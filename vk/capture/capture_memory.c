@@ -178,7 +178,7 @@ static void add_accesses_locked(hd_stream_command *command, uint32_t memory, uin
 static void host_command_locked(const char *name, uint32_t memory, uint64_t begin, uint64_t end, uint64_t access,
                                 bool *opened)
 {
-    if (!*opened && !(*opened = hdi_cap_open_host_locked(name)))
+    if (!*opened && !(*opened = hdi_cap_open_any_host_locked(name)))
         return;
     uint32_t data = hdi_cap_stream_data_locked();
     hd_stream_command *command = hdi_cap_host_command_locked(name);

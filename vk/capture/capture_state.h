@@ -220,6 +220,9 @@ hdi_cap_object *hdi_cap_semaphore_locked(VkSemaphore semaphore);
 void hdi_cap_remember_locked(const VkSemaphoreSubmitInfo *infos, uint32_t count, bool signal);
 /* Opens a submit of the calling thread's host queue; false: nothing is captured. */
 bool hdi_cap_open_host_locked(const char *name);
+/* As hdi_cap_open_host_locked, for what counts in the order of the stream: a thread that has no queue takes another's,
+ * since there are few queues, and many threads may record. */
+bool hdi_cap_open_any_host_locked(const char *name);
 /* A command of the submit that was opened last, kind HD_STREAM_ACCESS; null: no memory. */
 hd_stream_command *hdi_cap_host_command_locked(const char *name);
 

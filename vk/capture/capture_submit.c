@@ -114,11 +114,10 @@ uint32_t hdi_cap_queue_locked(VkQueue queue)
 /* ---- submits ---- */
 
 /* Opens a submit; null: nothing is captured. Close it with close_submit. */
-hd_stream_submit *hdi_cap_open_submit_locked(uint32_t queue, const char *name)
+static hd_stream_submit *open_as(uint32_t queue, uint32_t thread, const char *name)
 {
     hd_stream *s = hdi_cap.stream;
-    uint32_t thread = hdi_cap_thread_locked(), string = hdi_cap_string_locked(name);
-    string = hdi_cap_stream_string_locked(string);
+    uint32_t string = hdi_cap_stream_string_locked(hdi_cap_string_locked(name));
     hd_stream_submit *submit = queue == HD_NONE || thread == HD_NONE || string == HD_NONE ? NULL : hdi_stream_submit(s);
     if (!submit) {
         hdi_cap_fail_locked(HD_OUT_OF_MEMORY);
@@ -132,6 +131,11 @@ hd_stream_submit *hdi_cap_open_submit_locked(uint32_t queue, const char *name)
                                  .command_begin = s->command_count,
                                  .signal_begin = s->sync_count};
     return submit;
+}
+
+hd_stream_submit *hdi_cap_open_submit_locked(uint32_t queue, const char *name)
+{
+    return open_as(queue, hdi_cap_thread_locked(), name);
 }
 
 void hdi_cap_sync_locked(hdi_cap_object *object, uint64_t value, uint64_t stages, bool signal)
@@ -373,6 +377,19 @@ static VkResult VKAPI_PTR hook_vkQueueBindSparse(VkQueue queue, uint32_t count, 
 bool hdi_cap_open_host_locked(const char *name)
 {
     return hdi_cap.stream && hdi_cap_open_submit_locked(hdi_cap_thread_locked(), name) != NULL;
+}
+
+bool hdi_cap_open_any_host_locked(const char *name)
+{
+    const hdi_cap_state *c = &hdi_cap;
+    uint32_t queue = HD_NONE;
+    for (uint32_t i = 0; i < c->thread_count; i++) {
+        if (i == 0 || pthread_equal(c->threads[i].thread, pthread_self()))
+            queue = c->threads[i].queue;
+    }
+    if (c->stream && queue == HD_NONE)
+        queue = hdi_cap_thread_locked();
+    return c->stream && open_as(queue, queue, name);
 }
 
 hd_stream_command *hdi_cap_host_command_locked(const char *name)

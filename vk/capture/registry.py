@@ -8,6 +8,7 @@ The C file holds, in the order in which it is written:
   - hdi_call_types, all of them by name, and hdi_call_chain_find
   - for each function a hook and, of commands, an invoker
   - hdi_calls, all of them by name. The other names of a function (KHR, EXT) have its hook
+  - hdi_call_misses, hooks of the functions that are left out
 
 What cannot be carried to another process (device addresses, pointers of the host to what has no known size, functions,
 unions that hold such) is left out, with every structure and function that needs it. Structures of a pNext chain that
@@ -30,6 +31,12 @@ COMMANDS_LEFT = re.compile('PipelineBarrier|SetEvent|ResetEvent|WaitEvents|Execu
 CREATIONS_LEFT = re.compile('Semaphore|Fence|Event|CommandPool|Cache|PrivateData|Video')
 # Commands of the host that have an invoker, and no hook.
 HOST_COMMANDS = ['vkResetQueryPool']
+# What the stream does not say by its own lists, though, and functions of the host that other processes cannot repeat:
+# these have a hook that tells that they are missed, as have all other commands that are left out.
+COMMANDS_TOLD = re.compile('PipelineBarrier|(Set|Wait|Reset)Events?2|ExecuteCommands|Debug')
+COMMANDS_MADE_PLAIN = ['vkCmdPushDescriptorSetWithTemplateKHR'] # vk/capture has a hook of its own
+HOST_MISSED = ['vkGetBufferDeviceAddress', 'vkGetAccelerationStructureDeviceAddressKHR', 'vkGetDescriptorEXT',
+               'vkQueueBindSparse']
 # Structures that vk/capture encodes by hand.
 EXTRA_TYPES = ['VkInstanceCreateInfo', 'VkDeviceCreateInfo', 'VkPhysicalDeviceMemoryProperties', 'VkMemoryAllocateInfo',
                'VkDescriptorSetAllocateInfo', 'VkGraphicsPipelineCreateInfo', 'VkComputePipelineCreateInfo',
@@ -429,6 +436,28 @@ def emit_calls(out, registry, calls, arguments):
     out.append(f'const uint32_t hdi_call_count = {len(order)};')
 
 
+def emit_missed(out, registry, calls):
+    known, rows, other = {c.name for c, _ in calls}, [], {}
+    for name, same in registry.same.items():
+        other.setdefault(same, []).append(name)
+    for c in registry.commands.values():
+        n = c.name
+        is_command = n.startswith('vkCmd') and not COMMANDS_TOLD.search(n) and n not in COMMANDS_MADE_PLAIN
+        if n not in registry.declared or n in known or not (is_command or n in HOST_MISSED):
+            continue
+        parameters = ', '.join(m.decl for m in c.members)
+        passed = ', '.join(m.name for m in c.members)
+        ret = 'return ' if c.result != 'void' else ''
+        out.append(f'static PFN_vkVoidFunction next_{n};\n'
+                   f'static VKAPI_ATTR {c.result} VKAPI_CALL hook_{n}({parameters})\n{{\n'
+                   f'    hdi_call_missed({c.members[0].name if is_command else "NULL"}, "{n}");\n'
+                   f'    {ret}((PFN_{n})next_{n})({passed});\n}}\n')
+        rows += [f'    {{"{name}", (PFN_vkVoidFunction)hook_{n}, &next_{n}}},'
+                 for name in [n] + [x for x in other.get(n, []) if x in registry.declared]]
+    out.append('const hdi_call_miss hdi_call_misses[] = {\n' + '\n'.join(rows) + '\n};')
+    out.append(f'const uint32_t hdi_call_miss_count = {len(rows)};')
+
+
 def main():
     registry = parse(sys.argv[1])
     carrier = Carrier(registry)
@@ -440,6 +469,7 @@ def main():
     out = ['/* Made by vk/capture/registry.py from vk.xml. */\n#include "call_tables.h"\n']
     emit_types(out, registry, carrier, arguments)
     emit_calls(out, registry, calls, arguments)
+    emit_missed(out, registry, calls)
     with open(sys.argv[2], 'w', encoding='utf-8') as file:
         file.write('\n'.join(out) + '\n')
 

@@ -49,6 +49,8 @@ const hdi_replay_name *hdi_replay_function(hdi_replay *p, uint32_t string)
             (strncmp(text, words[i].name, bytes) == 0 && strlen(words[i].name) == bytes))
             name->word = words[i].word;
     }
+    if (strncmp(text, "not captured:", 13) == 0)
+        name->word = HDI_WORD_MISSED;
     name->call = hdi_call_find(text);
     if (name->call && name->call->invoke)
         name->function = hdi_call_function(name->call, p->in.vkGetDeviceProcAddr, p->device);
@@ -295,6 +297,8 @@ static bool call(hdi_replay *p, uint32_t submit, uint32_t command, VkCommandBuff
     const hdi_replay_name *name = hdi_replay_function(p, c->name);
     hdi_call_reader reader;
     hdi_replay_place(p, submit, command, place, sizeof(place));
+    if (name->word == HDI_WORD_MISSED)
+        return hdi_replay_fail(p, HD_MISSING_FEATURE, "%s", place);
     if (!name->call || !name->call->invoke)
         return hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s is no function that can be replayed", place);
     if (!name->function)
@@ -397,7 +401,7 @@ static bool is_recorded(hdi_replay *p, const hd_stream_command *c)
     if (name->word == HDI_WORD_PRESENT)
         return false;
     bool next = name->word == HDI_WORD_NEXT || name->word == HDI_WORD_NEXT2; /* the end of a subpass has no data */
-    return c->data || (name->call && name->call->invoke && !next);
+    return c->data || name->word == HDI_WORD_MISSED || (name->call && name->call->invoke && !next);
 }
 
 static bool record(hdi_replay *p, uint32_t submit, uint32_t command, uint32_t family, recording *r)

@@ -178,6 +178,8 @@ bool hdi_replay_host(hdi_replay *p, uint32_t submit, uint32_t command)
         return write_memory(p, submit, command);
     if (name->word == HDI_WORD_READ)
         return read_memory(p, submit, command);
+    if (name->word == HDI_WORD_MISSED)
+        return hdi_replay_fail(p, HD_MISSING_FEATURE, "%s", hdi_replay_place(p, submit, command, place, sizeof(place)));
     if (name->word != HDI_WORD_UPDATE && name->word != HDI_WORD_RESET)
         return true;
     if (!hdi_replay_idle(p))

@@ -107,6 +107,7 @@ enum { HDI_REPLAY_FAMILIES = 16 };
 
 typedef enum hdi_replay_word {
     HDI_WORD_OTHER,
+    HDI_WORD_MISSED,     /* the capture says that it has no data of the function */
     HDI_WORD_BARRIER,    /* vkCmdPipelineBarrier* */
     HDI_WORD_BEGIN,      /* vkCmdBeginRendering */
     HDI_WORD_BEGIN_PASS, /* vkCmdBeginRenderPass, vkCmdNextSubpass and their second versions */
