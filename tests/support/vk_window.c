@@ -108,8 +108,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL surface_caps(VkPhysicalDevice device, VkSu
         .currentTransform = VK_SURFACE_TRANSFORM_IDENTITY_BIT_KHR,
         .supportedCompositeAlpha = VK_COMPOSITE_ALPHA_INHERIT_BIT_KHR,
         .supportedUsageFlags = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
-                               (w->only_drawn_to ? 0u
-                                                 : VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT),
+                               (w->only_drawn_to ? 0u : VK_IMAGE_USAGE_TRANSFER_DST_BIT) |
+                               (w->only_drawn_to || w->unreadable ? 0u : VK_IMAGE_USAGE_TRANSFER_SRC_BIT),
     };
     return enter(HDT_SURFACE_CAPS);
 }

@@ -23,6 +23,7 @@ typedef struct hdt_window {
     uint32_t width, height; /* of the window; a change makes swapchains out of date */
     bool open_size;         /* the surface leaves its size to the swapchain */
     bool only_drawn_to;     /* images of the surface can be color attachments alone */
+    bool unreadable;        /* they cannot be copied from */
     bool suboptimal;        /* every acquire and present says so */
     uint32_t min_images, max_images;
     uint32_t present_families; /* bits; 0: all */
