@@ -110,9 +110,9 @@ uint32_t hdi_stream_data(hd_stream *s, const void *bytes, uint32_t byte_count, c
     if (!slot)
         return 0;
     *slot = (hd_stream_data){s->byte_count, byte_count, s->ref_count, ref_count};
-    if (bytes)
+    if (bytes && byte_count)
         memcpy(s->bytes + s->byte_count, bytes, byte_count);
-    if (refs)
+    if (refs && ref_count)
         memcpy(s->refs + s->ref_count, refs, ref_count * sizeof(*refs));
     s->byte_count += byte_count;
     s->ref_count += ref_count;
