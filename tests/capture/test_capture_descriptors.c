@@ -10,7 +10,20 @@
 #include "limited.h"
 #include "stream.h"
 
-enum { BUFFER = 1, IMAGE, BUFFER_VIEW, IMAGE_VIEW, LAYOUT, SET, OTHER_SET, BYTES = 1024 };
+enum {
+    BUFFER = 1,
+    IMAGE,
+    BUFFER_VIEW,
+    IMAGE_VIEW,
+    LAYOUT,
+    SET,
+    OTHER_SET,
+    MADE,
+    MEMORY,
+    HELD,
+    OTHER_HELD,
+    BYTES = 1024
+};
 enum { HELD_BUFFER, HELD_IMAGE }; /* resources */
 #define GRAPHICS_SET HD_STREAM_STATE_SET(0, 0)
 #define DRAW (HD_STREAM_STATE_PIPELINE(0) | GRAPHICS_SET | HD_STREAM_STATE_SET(0, 1))
@@ -251,6 +264,40 @@ Test(capture_descriptors, sets_change)
     cr_assert_eq(count, 1);
     cr_expect(a[0].range.offset == 256 && a[0].range.bytes == BYTES - 256); /* its offset is not known */
     expect_count(s, "vkCmdDraw", 3, 0);
+    hd_stream_free(s);
+}
+
+static void make_bound(hd_stream *s, uint64_t offset)
+{
+    uint32_t refs[] = {MADE, MEMORY};
+    hd_stream_object object = {hdi_stream_string(s, "vkBindBufferMemory"),
+                               hdi_stream_data(s, &offset, sizeof(offset), refs, 2)};
+    cr_assert(hdi_stream_object(s, &object));
+}
+
+/* A buffer that the stream does not know becomes a resource, in the memory that others of it have. */
+Test(capture_descriptors, buffers_of_shaders_alone)
+{
+    hd_stream *s = open_stream(NULL);
+    uint32_t count;
+    make(s, "vkCreateBuffer", "VkBufferCreateInfo",
+         &(VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 96});
+    make(s, "vkAllocateMemory", "VkMemoryAllocateInfo",
+         &(VkMemoryAllocateInfo){.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = BYTES});
+    make_bound(s, 0);
+    make_bound(s, 512);
+    *hdi_stream_resource(s) =
+        (hd_stream_resource){.name = HD_NONE, .memory = 5, .bytes = 96, .mips = 1, .layers = 1, .object = HELD};
+    VkWriteDescriptorSet write = bytes_at(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                          &(VkDescriptorBufferInfo){H(VkBuffer, OTHER_HELD), 32, VK_WHOLE_SIZE});
+    update(s, SET, &write, NULL);
+    bind(s, VK_PIPELINE_BIND_POINT_GRAPHICS, 0, SET);
+    add(s, "vkCmdDraw", 0, DRAW);
+    cr_assert_eq(hdi_capture_descriptors(s), HD_OK);
+    const hd_stream_access *a = accesses_of(s, "vkCmdDraw", 0, &count);
+    cr_assert(count == 2 && s->resource_count == 4 && a[0].resource == 3);
+    cr_expect(s->resources[3].memory == 5 && s->resources[3].offset == 512 && s->resources[3].bytes == 96);
+    cr_expect(s->resources[3].object == OTHER_HELD && a[0].range.offset == 32 && a[0].range.bytes == 64);
     hd_stream_free(s);
 }
 

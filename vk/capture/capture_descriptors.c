@@ -30,10 +30,12 @@ typedef struct holder { /* a descriptor set, or what was pushed */
 enum { POINTS = 2, SLOTS = 8, MOST_BOUND = 32 }; /* sets from the last slot on share it: HD_STREAM_STATE_SET */
 
 typedef struct walker {
-    const hd_stream *s;
+    hd_stream *s;
     hd_stream *to; /* has the accesses */
     hdi_arena kept, once;
     uint32_t *resource_of; /* objects; HD_NONE: none */
+    uint32_t *memory_of;   /* objects: memory by the number that resources have for it; HD_NONE: none has it */
+    uint32_t memories;     /* the first number that is free */
     holder *holders;       /* objects, then what was pushed, by point and slot */
     uint32_t bound[POINTS][SLOTS][MOST_BOUND], bound_count[POINTS][SLOTS];
     uint32_t buffer;
@@ -74,6 +76,83 @@ static const void *info_of(walker *w, hdi_arena *arena, uint32_t object, const c
     return hdi_call_read(&r, type);
 }
 
+/* ---- resources ---- */
+
+/* The object and the memory that an object that has memory names; false: it has none. */
+static bool memory_at(const walker *w, uint32_t object, const char *function, uint32_t refs[2], uint64_t *offset)
+{
+    const hd_stream *s = w->s;
+    const hd_stream_data *data = &s->datas[s->objects[object].data];
+    if (!s->objects[object].data || strcmp(s->strings[s->objects[object].name], function) != 0 ||
+        data->ref_count != 2 || data->byte_count != sizeof(*offset))
+        return false;
+    memcpy(refs, s->refs + data->ref_begin, 2 * sizeof(*refs));
+    memcpy(offset, s->bytes + data->byte_begin, sizeof(*offset));
+    return true;
+}
+
+static bool find_resources(walker *w)
+{
+    const hd_stream *s = w->s;
+    size_t objects = (size_t)s->object_count + 1, bytes = objects * sizeof(uint32_t);
+    w->resource_of = HDI_ARENA_ARRAY(&w->kept, uint32_t, objects);
+    w->memory_of = HDI_ARENA_ARRAY(&w->kept, uint32_t, objects);
+    if (w->kept.failed)
+        return false;
+    memset(w->resource_of, 0xff, bytes);
+    memset(w->memory_of, 0xff, bytes);
+    for (uint32_t r = 0; r < s->resource_count; r++) {
+        const hd_stream_resource *x = &s->resources[r];
+        uint32_t refs[2];
+        uint64_t offset;
+        if (x->memory != HD_NONE && x->memory >= w->memories)
+            w->memories = x->memory + 1;
+        if (!x->object)
+            continue;
+        w->resource_of[x->object] = r;
+        if (memory_at(w, x->object, "vkBindBufferMemory", refs, &offset) ||
+            memory_at(w, x->object, "vkBindImageMemory", refs, &offset))
+            w->memory_of[refs[1]] = x->memory;
+    }
+    return true;
+}
+
+/* Of a buffer that shaders alone touch, the stream does not know so far. An image has a layout, so a barrier knows it.
+ */
+static void add_buffer(walker *w, uint32_t object)
+{
+    uint32_t refs[2];
+    uint64_t offset;
+    const VkBufferCreateInfo *info = memory_at(w, object, "vkBindBufferMemory", refs, &offset)
+                                         ? info_of(w, &w->once, refs[0], "VkBufferCreateInfo")
+                                         : NULL;
+    hd_stream_resource *r = info ? hdi_stream_resource(w->s) : NULL;
+    w->failed |= info && !r;
+    if (!r)
+        return;
+    uint32_t *memory = &w->memory_of[refs[1]];
+    *memory = *memory == HD_NONE ? w->memories++ : *memory;
+    *r = (hd_stream_resource){.name = HD_NONE,
+                              .memory = *memory,
+                              .offset = offset,
+                              .bytes = info->size,
+                              .mips = 1,
+                              .layers = 1,
+                              .flags = info->sharingMode == VK_SHARING_MODE_CONCURRENT ? HD_STREAM_CONCURRENT : 0,
+                              .object = object};
+    w->resource_of[object] = w->s->resource_count - 1;
+}
+
+/* HD_NONE: none. */
+static uint32_t resource_of(walker *w, uint32_t object)
+{
+    if (!object || object >= w->s->object_count)
+        return HD_NONE;
+    if (w->resource_of[object] == HD_NONE)
+        add_buffer(w, object);
+    return w->resource_of[object];
+}
+
 /* ---- descriptors ---- */
 
 static uint64_t access_of(VkDescriptorType type)
@@ -106,15 +185,15 @@ static uint32_t clamped(uint32_t base, uint32_t count, uint32_t whole)
 static void name_image(walker *w, descriptor *d, const VkDescriptorImageInfo *image)
 {
     const VkImageViewCreateInfo *view = info_of(w, &w->once, OBJECT(image->imageView), "VkImageViewCreateInfo");
-    uint32_t object = view ? OBJECT(view->image) : 0;
-    if (!object || object >= w->s->object_count || w->resource_of[object] == HD_NONE)
+    uint32_t resource = resource_of(w, view ? OBJECT(view->image) : 0);
+    if (resource == HD_NONE)
         return;
-    const hd_stream_resource *r = &w->s->resources[w->resource_of[object]];
+    const hd_stream_resource *r = &w->s->resources[resource];
     const VkImageSubresourceRange *part = &view->subresourceRange;
     const uint32_t both = HD_ASPECT_DEPTH | HD_ASPECT_STENCIL;
     if (!r->aspects || part->baseMipLevel >= r->mips)
         return;
-    d->resource = w->resource_of[object];
+    d->resource = resource;
     d->layout = (uint32_t)image->imageLayout;
     d->range.mip_base = (uint16_t)part->baseMipLevel;
     d->range.mip_count = (uint16_t)clamped(part->baseMipLevel, part->levelCount, r->mips);
@@ -126,12 +205,13 @@ static void name_image(walker *w, descriptor *d, const VkDescriptorImageInfo *im
 
 static void name_bytes(walker *w, descriptor *d, uint32_t object, uint64_t offset, uint64_t bytes)
 {
-    if (!object || object >= w->s->object_count || w->resource_of[object] == HD_NONE)
+    uint32_t resource = resource_of(w, object);
+    if (resource == HD_NONE)
         return;
-    const hd_stream_resource *r = &w->s->resources[w->resource_of[object]];
+    const hd_stream_resource *r = &w->s->resources[resource];
     if (r->aspects || offset >= r->bytes)
         return;
-    d->resource = w->resource_of[object];
+    d->resource = resource;
     d->range.offset = offset;
     d->range.bytes = bytes < r->bytes - offset ? bytes : r->bytes - offset;
 }
@@ -444,17 +524,11 @@ hd_result hdi_capture_descriptors(hd_stream *s)
     walker w = {.s = s, .to = hdi_stream_make(&s->allocator)};
     hdi_arena_init(&w.kept, &s->allocator);
     hdi_arena_init(&w.once, &s->allocator);
-    w.resource_of = HDI_ARENA_ARRAY(&w.kept, uint32_t, (size_t)s->object_count + 1);
     w.holders = HDI_ARENA_ZEROED(&w.kept, holder, (size_t)s->object_count + POINTS * SLOTS);
     uint32_t *begin = HDI_ARENA_ARRAY(&w.kept, uint32_t, (size_t)s->command_count + 1);
-    w.failed = w.kept.failed || !w.to;
-    if (!w.failed) {
-        memset(w.resource_of, 0xff, ((size_t)s->object_count + 1) * sizeof(uint32_t));
-        for (uint32_t r = 0; r < s->resource_count; r++)
-            w.resource_of[s->resources[r].object] = r;
-        w.resource_of[0] = HD_NONE;
+    w.failed = !find_resources(&w) || w.kept.failed || !w.to;
+    if (!w.failed)
         walk(&w, begin);
-    }
     w.failed |= w.kept.failed || w.once.failed;
     if (!w.failed)
         take_accesses(s, w.to, begin);

@@ -252,7 +252,8 @@ typedef enum hd_stream_graph_format {
 hd_result hd_stream_graph_write(const hd_stream *stream, const hd_stream_graph *graph, const uint8_t *keep,
                                 hd_stream_graph_format format, FILE *file);
 /* The stream with the kept nodes alone, as a new one with the same resources and semaphores, and with the objects that
- * these commands, the device and the resources that they touch name: objects have other numbers then. HD_OK,
+ * these commands, the device and the resources that they touch name: objects have other numbers then. Submits stand in the
+ * order of the nodes. HD_OK,
  * HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT. */
 hd_result hd_stream_graph_reduce(const hd_stream *stream, const hd_stream_graph *graph, const uint8_t *keep,
                                  hd_stream **out);

@@ -375,6 +375,22 @@ static hd_result close_lists(hdi_gbuild *b)
     return result == HD_OK ? sort_edges(b) : result;
 }
 
+/* Those that wait for themselves come last. */
+static uint32_t *order_submits(hdi_gbuild *b)
+{
+    uint32_t count = b->c.s->submit_count, at = 0;
+    uint32_t *order = HDI_ARENA_ARRAY(&b->c.v.arena, uint32_t, count);
+    uint8_t *seen = HDI_ARENA_ZEROED(&b->c.v.arena, uint8_t, count);
+    for (uint32_t i = 0; i < b->c.order_count + count && !b->c.v.arena.failed; i++) {
+        uint32_t submit = i < b->c.order_count ? b->c.sub[b->c.order[i]] : i - b->c.order_count;
+        if (submit == HDI_NONE || seen[submit])
+            continue;
+        seen[submit] = 1;
+        order[at++] = submit;
+    }
+    return order;
+}
+
 static hd_result publish(hdi_gbuild *b, hdi_stream_graph *g)
 {
     hdi_arena *arena = &b->c.v.arena;
@@ -404,6 +420,7 @@ static hd_result publish(hdi_gbuild *b, hdi_stream_graph *g)
     g->via = b->via;
     g->chain_begin = b->chain_begin;
     g->root = b->root;
+    g->submit_order = order_submits(b);
     return HD_OK;
 }
 

@@ -68,7 +68,8 @@ typedef struct hdi_stream_graph {
     const hdi_gtouch *touch;
     uint32_t touch_count, group_count;
     const uint32_t *via, *chain_begin;
-    const uint8_t *root; /* nodes: HDI_GROOT_* */
+    const uint8_t *root;          /* nodes: HDI_GROOT_* */
+    const uint32_t *submit_order; /* submits of the stream in the order of the nodes */
 } hdi_stream_graph;
 enum { HDI_GROOT_OUT = 1, HDI_GROOT_END = 2 }; /* the host or the display reads; content at the end of the stream */
 

@@ -3,12 +3,14 @@
 #include "stream_graph.h"
 
 /* A smaller stream: the kept nodes of a graph, and what they name. Submits, waits and commands of which nothing is left
- * go; then objects that no command, resource that is touched, device, or kept object names. Linear. */
+ * go. The others stand in the order of the nodes: a submit that was held back read what the host wrote behind it, and
+ * the semaphore that held it back may be gone. Objects stay that a command, a resource that is touched, the device or a
+ * kept object names. Linear. */
 
 typedef struct smaller {
     const hd_stream *s;
     hd_stream *to;
-    const uint32_t *command_node, *barrier_node, *sync_node;
+    const uint32_t *command_node, *barrier_node, *sync_node, *submit_order;
     const uint8_t *keep;
     uint32_t *object, *data; /* of the stream -> of the smaller one; 0: left out. object is 1 before that */
     uint8_t *touched;        /* resources */
@@ -86,7 +88,7 @@ static void copy_parts(smaller *r)
     r->to->submit_count = r->to->sync_count = r->to->command_count = 0;
     r->to->barrier_count = r->to->access_count = 0;
     for (uint32_t i = 0; i < r->s->submit_count; i++)
-        copy_submit(r, &r->s->submits[i]);
+        copy_submit(r, &r->s->submits[r->submit_order[i]]);
 }
 
 /* ---- what calls were given ---- */
@@ -189,6 +191,7 @@ hd_result hd_stream_graph_reduce(const hd_stream *stream, const hd_stream_graph 
                  .command_node = graph->command_node,
                  .barrier_node = barrier,
                  .sync_node = sync,
+                 .submit_order = ((const hdi_stream_graph *)graph)->submit_order,
                  .keep = keep,
                  .object = HDI_ARENA_ZEROED(&arena, uint32_t, (size_t)stream->object_count + 1),
                  .data = HDI_ARENA_ZEROED(&arena, uint32_t, (size_t)stream->data_count + 1),
