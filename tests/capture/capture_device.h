@@ -59,6 +59,10 @@ NOTHING(vkCmdClearAttachments, VkCommandBuffer c, uint32_t n, const VkClearAttac
         const VkClearRect *r)
 NOTHING(vkCmdBeginRendering, VkCommandBuffer c, const VkRenderingInfo *i)
 NOTHING(vkCmdEndRendering, VkCommandBuffer c)
+NOTHING(vkCmdDrawIndirectByteCountEXT, VkCommandBuffer c, uint32_t n, uint32_t f, VkBuffer b, VkDeviceSize o, uint32_t d,
+        uint32_t s)
+NOTHING(vkCmdPushConstants, VkCommandBuffer c, VkPipelineLayout l, VkShaderStageFlags s, uint32_t o, uint32_t n,
+        const void *v)
 NOTHING(vkCmdSetEvent, VkCommandBuffer c, VkEvent e, VkPipelineStageFlags s)
 NOTHING(vkCmdExecuteCommands, VkCommandBuffer c, uint32_t n, const VkCommandBuffer *b)
 NOTHING(vkCmdResetQueryPool, VkCommandBuffer c, VkQueryPool p, uint32_t f, uint32_t n)
@@ -208,6 +212,8 @@ static VkResult VKAPI_PTR fake_vkGetSemaphoreCounterValue(VkDevice d, VkSemaphor
     X(vkCreateComputePipelines)                                                                                        \
     X(vkQueueSubmit2)                                                                                                  \
     X(vkBeginCommandBuffer)                                                                                            \
+    X(vkCmdDrawIndirectByteCountEXT)                                                                                   \
+    X(vkCmdPushConstants)                                                                                              \
     X(vkCmdSetEvent)                                                                                                   \
     X(vkGetBufferDeviceAddress)                                                                                        \
     X(vkQueueWaitIdle)                                                                                                 \

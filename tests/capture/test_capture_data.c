@@ -47,6 +47,7 @@ Test(capture_data, commands)
     CALL(vkCmdFillBuffer)(COMMANDS, buffer, 4, 8, 0x12345678);
     CALL(vkCmdSetLineStippleEXT)(COMMANDS, 3, 5);
     CALL(vkCmdClearAttachments)(COMMANDS, 0, NULL, 0, NULL);
+    CALL(vkCmdDrawIndirectByteCountEXT)(COMMANDS, 1, 0, buffer, 0, 0, 4);
     submit(VK_NULL_HANDLE, 0);
     submit(VK_NULL_HANDLE, 0);
     hd_stream *s = close_device();
@@ -55,7 +56,8 @@ Test(capture_data, commands)
     cr_expect_eq(objects_of(s, "vkCreateBuffer"), 1);
     cr_expect_eq(objects_of(s, "vkCreateDevice"), 1);
     cr_expect_str_eq(s->strings[s->objects[s->device].name], "vkCreateDevice");
-    cr_assert_eq(s->command_count, 14);
+    cr_assert_eq(s->command_count, 16);
+    cr_expect_eq(s->unseen, 2, "how a command that is not looked at accesses a buffer");
     for (uint32_t i = 0; i < s->command_count; i++)
         cr_expect_neq(s->commands[i].data, 0, "%s", name_of(s, &s->commands[i]));
     const struct {
@@ -144,6 +146,28 @@ Test(capture_data, begins_before_the_instance)
     (&(VkInstanceCreateInfo){.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO}, NULL, &instance);
     cr_expect_eq(hd_capture_begin(), HD_INVALID_ARGUMENT);
     cr_expect_eq(hd_capture_end(&stream), HD_INVALID_ARGUMENT);
+    hd_capture_close();
+}
+
+/* When the stream has ended no other one begins, and nothing more is kept. */
+Test(capture_data, after_the_end)
+{
+    hd_stream *stream;
+    open_device();
+    allocate(1);
+    cr_assert_eq(hd_capture_end(&stream), HD_OK);
+    hd_stream_free(stream);
+    cr_expect_eq(hd_capture_begin(), HD_INVALID_ARGUMENT);
+    uint64_t out = 0;
+    for (int i = 0; i < 3000; i++) {
+        VkPipelineLayout layout;
+        make_pipeline(&layout);
+        CALL(vkBeginCommandBuffer)(COMMANDS, NULL);
+        CALL(vkCmdPushConstants)(COMMANDS, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, "abc");
+        if (i == 10)
+            out = limited.bytes;
+    }
+    cr_expect_eq(limited.bytes, out);
     hd_capture_close();
 }
 

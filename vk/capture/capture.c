@@ -388,6 +388,7 @@ hd_result hd_capture_end(hd_stream **out)
     else
         hd_stream_free(c->stream);
     c->stream = NULL;
+    c->replay &= !c->has_instance; /* no other one can begin: nothing is kept for it */
     hdi_cap_unlock();
     return result;
 }

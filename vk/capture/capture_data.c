@@ -175,10 +175,11 @@ static bool begins(const char *name, const char *with)
 
 /* The command that the function was noted as, else a new one; null: one that the stream says by itself. A function that
  * nothing is known of uses and changes all other state, and where it does not look like one that sets state, it is one
- * that does something, as a draw is. */
-static hd_stream_command *command_locked(hdi_cap_commands *c, const char *name)
+ * that does something (acts), as a draw is. */
+static hd_stream_command *command_locked(hdi_cap_commands *c, const char *name, bool *acts)
 {
     bool noted = false;
+    *acts = false;
     for (uint32_t i = c->list->command_count; i-- > 0;) {
         hd_stream_command *x = &c->list->commands[i];
         if (!same_call(hdi_cap.names->strings[x->name], name) || x->data)
@@ -190,6 +191,7 @@ static hd_stream_command *command_locked(hdi_cap_commands *c, const char *name)
     hd_stream_command *x = noted ? NULL : hdi_cap_command_locked(c, HD_STREAM_ACCESS, name);
     bool state = begins(name, "vkCmdSet") || begins(name, "vkCmdBind") || begins(name, "vkCmdPush");
     if (x) {
+        *acts = !state;
         x->sets = x->uses = HD_STREAM_STATE_OTHER;
         x->uses |= state ? 0 : HD_STREAM_STATE_PIPELINE(0);
     }
@@ -209,10 +211,12 @@ void hdi_call_recorded(VkCommandBuffer commands, const hdi_call *call, const voi
     bool whole = hdi_cap.replay && hdi_cap.failure == HD_OK; /* else what is noted may lack a name */
     char text[128];
     hdi_cap_commands *c = whole ? hdi_cap_commands_locked(commands) : NULL;
-    hd_stream_command *command = c ? command_locked(c, call->name) : NULL;
+    bool acts;
+    hd_stream_command *command = c ? command_locked(c, call->name, &acts) : NULL;
     if (command) {
         hdi_call_writer *w = hdi_cap_writer_locked();
         hdi_call_write(w, call->type, given);
+        c->list->unseen += acts && w->ref_count; /* it may access what it names */
         if (w->unknown) {
             command->name = hdi_cap_string_locked(not_captured(call->name, text));
         } else {
@@ -269,7 +273,7 @@ void hdi_call_made(const hdi_call *call, uint64_t handle, const void *info)
         break;
     }
     hdi_cap_lock();
-    if (hdi_cap.open && hdi_cap.replay) {
+    if (hdi_cap.replay) {
         hdi_call_write(hdi_cap_writer_locked(), call->type, info);
         hdi_cap_made_locked(call->name, (VkObjectType)call->makes, handle);
     }

@@ -94,7 +94,7 @@ static VkResult VKAPI_PTR hook_vkCreateDescriptorUpdateTemplate(VkDevice device,
     size_t bytes = sizeof(update_template) + count * sizeof(*info->pDescriptorUpdateEntries);
     hdi_cap_lock();
     hdi_cap_object *object =
-        result == VK_SUCCESS && hdi_cap.open ? hdi_cap_make_locked(HDI_CAP_TEMPLATE, HDI_CAP_HANDLE(*out)) : NULL;
+        result == VK_SUCCESS && hdi_cap.replay ? hdi_cap_make_locked(HDI_CAP_TEMPLATE, HDI_CAP_HANDLE(*out)) : NULL;
     update_template *made = object ? hdi_alloc(&hdi_cap.allocator, bytes, 8) : NULL;
     if (made) {
         made->point = info->pipelineBindPoint;

@@ -31,7 +31,7 @@ static VkResult VKAPI_PTR hook_vkCreateInstance(const VkInstanceCreateInfo *info
 {
     VkResult result = NEXT(vkCreateInstance)(info, memory, out);
     hdi_cap_lock();
-    if (result == VK_SUCCESS && hdi_cap.open) {
+    if (result == VK_SUCCESS && hdi_cap.replay) {
         hdi_cap.instance = *out;
         hdi_cap.has_instance = true;
         write("VkInstanceCreateInfo", info);
@@ -101,12 +101,12 @@ static VkResult VKAPI_PTR hook_vkCreateSwapchainKHR(VkDevice device, const VkSwa
             hdi_cap.instance, "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
     VkSurfaceCapabilitiesKHR can = {0};
     VkSwapchainCreateInfoKHR with = *info;
-    if (hdi_cap.open && ask && hdi_cap.physical && ask(hdi_cap.physical, info->surface, &can) == VK_SUCCESS)
+    if (hdi_cap.replay && ask && hdi_cap.physical && ask(hdi_cap.physical, info->surface, &can) == VK_SUCCESS)
         with.imageUsage |= can.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
     VkResult result = NEXT(vkCreateSwapchainKHR)(device, &with, memory, out);
     hdi_cap_lock();
     hdi_cap_object *object =
-        result == VK_SUCCESS && hdi_cap.open ? hdi_cap_make_locked(HDI_CAP_SWAPCHAIN, HDI_CAP_HANDLE(*out)) : NULL;
+        result == VK_SUCCESS && hdi_cap.replay ? hdi_cap_make_locked(HDI_CAP_SWAPCHAIN, HDI_CAP_HANDLE(*out)) : NULL;
     VkSwapchainCreateInfoKHR *made = object ? hdi_alloc(&hdi_cap.allocator, sizeof(*made), 8) : NULL;
     if (made) {
         *made = with;
@@ -150,7 +150,7 @@ static VkResult VKAPI_PTR hook_vkGetSwapchainImagesKHR(VkDevice device, VkSwapch
     VkResult result = NEXT(vkGetSwapchainImagesKHR)(device, swapchain, count, images);
     hdi_cap_lock();
     uint32_t record = hdi_cap_record_locked(VK_OBJECT_TYPE_SWAPCHAIN_KHR, HDI_CAP_HANDLE(swapchain));
-    for (uint32_t i = 0; images && record && i < *count && result >= VK_SUCCESS && hdi_cap.open; i++) {
+    for (uint32_t i = 0; images && record && i < *count && result >= VK_SUCCESS && hdi_cap.replay; i++) {
         hdi_cap_object *object = hdi_cap_find_locked(HDI_CAP_SWAPCHAIN, HDI_CAP_HANDLE(swapchain));
         if (object && object->made)
             swapchain_image_locked(record, object->made, images[i], i);
@@ -169,7 +169,7 @@ static VkResult VKAPI_PTR hook_vkGetSwapchainImagesKHR(VkDevice device, VkSwapch
     {                                                                                                                  \
         VkResult result = NEXT(function)(device, cache, count, infos, memory, out);                                    \
         hdi_cap_lock();                                                                                                \
-        for (uint32_t i = 0; i < count && result >= VK_SUCCESS && hdi_cap.open; i++) {                                 \
+        for (uint32_t i = 0; i < count && result >= VK_SUCCESS && hdi_cap.replay; i++) {                               \
             info_type one = infos[i];                                                                                  \
             one.flags &= ~(VkPipelineCreateFlags)(VK_PIPELINE_CREATE_DERIVATIVE_BIT |                                  \
                                                   VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);           \
@@ -197,7 +197,7 @@ static VkResult VKAPI_PTR hook_vkAllocateDescriptorSets(VkDevice device, const V
             counts = (const void *)next;
     }
     hdi_cap_lock();
-    for (uint32_t i = 0; i < info->descriptorSetCount && result == VK_SUCCESS && hdi_cap.open; i++) {
+    for (uint32_t i = 0; i < info->descriptorSetCount && result == VK_SUCCESS && hdi_cap.replay; i++) {
         VkDescriptorSetVariableDescriptorCountAllocateInfo variable = {
             .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO};
         VkDescriptorSetAllocateInfo one = *info;
