@@ -59,8 +59,8 @@ NOTHING(vkCmdClearAttachments, VkCommandBuffer c, uint32_t n, const VkClearAttac
         const VkClearRect *r)
 NOTHING(vkCmdBeginRendering, VkCommandBuffer c, const VkRenderingInfo *i)
 NOTHING(vkCmdEndRendering, VkCommandBuffer c)
-NOTHING(vkCmdDrawIndirectByteCountEXT, VkCommandBuffer c, uint32_t n, uint32_t f, VkBuffer b, VkDeviceSize o, uint32_t d,
-        uint32_t s)
+NOTHING(vkCmdDrawIndirectByteCountEXT, VkCommandBuffer c, uint32_t n, uint32_t f, VkBuffer b, VkDeviceSize o,
+        uint32_t d, uint32_t s)
 NOTHING(vkCmdPushConstants, VkCommandBuffer c, VkPipelineLayout l, VkShaderStageFlags s, uint32_t o, uint32_t n,
         const void *v)
 NOTHING(vkCmdSetEvent, VkCommandBuffer c, VkEvent e, VkPipelineStageFlags s)

@@ -18,13 +18,16 @@ static uint32_t replay_memory(const hd_stream *s, uint8_t bytes[BYTES])
         const hd_stream_access *a = &s->accesses[x->begin];
         hdi_call_reader r = reader_of(s, x->data);
         if (strcmp(name_of(s, x), "host write") == 0) {
-            const uint64_t *offset = hdi_call_read_bytes(&r, 8);
-            cr_assert(*offset + r.byte_count - 8 <= BYTES);
-            memcpy(bytes + *offset, r.bytes + 8, r.byte_count - 8);
+            uint64_t offset;
+            memcpy(&offset, r.bytes, sizeof(offset));
+            cr_assert(offset + r.byte_count - 8 <= BYTES);
+            memcpy(bytes + offset, r.bytes + 8, r.byte_count - 8);
             for (uint32_t k = 0; k < x->count; k++)
                 cr_expect(a[k].flags == HD_STREAM_OBSERVED && a[k].access == VK_ACCESS_2_HOST_WRITE_BIT);
         } else if (strcmp(name_of(s, x), "host read") == 0) {
-            const uint64_t *is = hdi_call_read_bytes(&r, 24);
+            uint64_t is[3];
+            cr_assert_eq(r.byte_count, sizeof(is));
+            memcpy(is, r.bytes, sizeof(is));
             cr_expect_eq(is[2], hdi_hash_bytes(bytes + is[0], is[1], 0), "read of %llu bytes at %llu",
                          (unsigned long long)is[1], (unsigned long long)is[0]);
             cr_expect(x->count && a->flags == HD_STREAM_OBSERVED && a->access == VK_ACCESS_2_HOST_READ_BIT);

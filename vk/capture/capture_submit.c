@@ -239,10 +239,9 @@ void hdi_cap_signal_fence_locked(VkFence fence)
         hdi_cap_sync_locked(object, object->value + 1, ALL, true);
 }
 
-/* Opens a submit of a queue of the device, behind what the host wrote before it; null: nothing is captured. */
+/* Opens a submit of a queue of the device; null: nothing is captured. */
 static hd_stream_submit *open_device(VkQueue handle, const char *name)
 {
-    hdi_cap_host_writes_locked();
     uint32_t queue = hdi_cap_queue_locked(handle);
     hdi_cap_device_submits_locked(queue);
     return hdi_cap_open_submit_locked(queue, name);
@@ -301,6 +300,7 @@ void hdi_cap_remember_locked(const VkSemaphoreSubmitInfo *infos, uint32_t count,
 static VkResult VKAPI_PTR hook_vkQueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence)
 {
     hdi_cap_lock();
+    hdi_cap_host_writes_locked();
     for (uint32_t i = 0; i < count; i++) {
         if (hdi_cap.stream) {
             submit_locked(queue, &infos[i], i + 1 == count ? fence : VK_NULL_HANDLE, "vkQueueSubmit2");
@@ -355,6 +355,7 @@ static void old_submit_locked(VkQueue queue, const VkSubmitInfo *info, VkFence f
 static VkResult VKAPI_PTR hook_vkQueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence)
 {
     hdi_cap_lock();
+    hdi_cap_host_writes_locked();
     for (uint32_t i = 0; i < count; i++)
         old_submit_locked(queue, &infos[i], i + 1 == count ? fence : VK_NULL_HANDLE);
     if (count == 0 && hdi_cap.stream && fence && open_device(queue, "vkQueueSubmit"))

@@ -36,7 +36,8 @@ HOST_COMMANDS = ['vkResetQueryPool']
 COMMANDS_TOLD = re.compile('PipelineBarrier|(Set|Wait|Reset)Events?2|ExecuteCommands|Debug')
 COMMANDS_MADE_PLAIN = ['vkCmdPushDescriptorSetWithTemplateKHR'] # vk/capture has a hook of its own
 HOST_MISSED = ['vkGetBufferDeviceAddress', 'vkGetAccelerationStructureDeviceAddressKHR', 'vkGetDescriptorEXT',
-               'vkQueueBindSparse']
+               'vkQueueBindSparse', 'vkMapMemory2', 'vkMapMemory2KHR', 'vkCopyMemoryToImage', 'vkCopyMemoryToImageEXT',
+               'vkCopyImageToMemory', 'vkCopyImageToMemoryEXT', 'vkTransitionImageLayout', 'vkTransitionImageLayoutEXT']
 # Structures that vk/capture encodes by hand.
 EXTRA_TYPES = ['VkInstanceCreateInfo', 'VkDeviceCreateInfo', 'VkPhysicalDeviceMemoryProperties', 'VkMemoryAllocateInfo',
                'VkDescriptorSetAllocateInfo', 'VkGraphicsPipelineCreateInfo', 'VkComputePipelineCreateInfo',
