@@ -290,27 +290,31 @@ static void note_picture(hdi_replay *p, const hd_stream_command *c, hdi_replay_w
     p->pictures[buffer] = (hdi_replay_picture){offset, (uint32_t)from->format, extent.width, extent.height};
 }
 
-static bool call(hdi_replay *p, uint32_t submit, uint32_t command, VkCommandBuffer commands)
+static bool fail_call(hdi_replay *p, uint32_t submit, uint32_t command, hd_result result, const char *why)
 {
     char place[HDI_REPLAY_TEXT];
+    return hdi_replay_fail(p, result, "%s%s", hdi_replay_place(p, submit, command, place, sizeof(place)), why);
+}
+
+static bool call(hdi_replay *p, uint32_t submit, uint32_t command, VkCommandBuffer commands)
+{
     const hd_stream_command *c = &p->s->commands[command];
     const hdi_replay_name *name = hdi_replay_function(p, c->name);
     hdi_call_reader reader;
-    hdi_replay_place(p, submit, command, place, sizeof(place));
-    if (name->word == HDI_WORD_MISSED)
-        return hdi_replay_fail(p, HD_MISSING_FEATURE, "%s", place);
-    if (!name->call || !name->call->invoke)
-        return hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s is no function that can be replayed", place);
-    if (!name->function)
-        return hdi_replay_fail(p, HD_MISSING_FEATURE, "%s: the device has no such function", place);
     void *arguments = NULL;
+    if (name->word == HDI_WORD_MISSED)
+        return fail_call(p, submit, command, HD_MISSING_FEATURE, "");
+    if (!name->call || !name->call->invoke)
+        return fail_call(p, submit, command, HD_INVALID_ARGUMENT, " is no function that can be replayed");
+    if (!name->function)
+        return fail_call(p, submit, command, HD_MISSING_FEATURE, ": the device has no such function");
     if (hdi_replay_open(p, c->data, p->s->object_count, &reader)) {
         reader.commands = (uint64_t)(uintptr_t)commands;
         arguments = hdi_call_read(&reader, name->call->type);
     }
     if (!arguments)
-        return hdi_replay_fail(p, p->arena.failed ? HD_OUT_OF_MEMORY : HD_INVALID_ARGUMENT,
-                               "%s: what it was given cannot be read", place);
+        return fail_call(p, submit, command, p->arena.failed ? HD_OUT_OF_MEMORY : HD_INVALID_ARGUMENT,
+                         ": what it was given cannot be read");
     if (p->result != HD_OK)
         return false;
     put_inline(name->word, arguments);

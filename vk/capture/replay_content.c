@@ -19,19 +19,21 @@ static const hdi_replay_object *mapped_of(hdi_replay *p, uint32_t submit, uint32
     const void *bytes = NULL;
     if (hdi_replay_open(p, p->s->commands[command].data, p->s->object_count, reader) && reader->ref_count)
         bytes = hdi_call_read_bytes(reader, sizeof(*offset));
-    hdi_replay_place(p, submit, command, place, sizeof(place));
     if (!bytes) {
-        hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s: what it was given cannot be read", place);
+        hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s: what it was given cannot be read",
+                        hdi_replay_place(p, submit, command, place, sizeof(place)));
         return NULL;
     }
     memcpy(offset, bytes, sizeof(*offset));
     if (!hdi_replay_handle(p, VK_OBJECT_TYPE_DEVICE_MEMORY, reader->refs[0])) {
-        hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s names no memory", place);
+        hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s names no memory",
+                        hdi_replay_place(p, submit, command, place, sizeof(place)));
         return NULL;
     }
     const hdi_replay_object *memory = &p->objects[reader->refs[0]];
     if (!memory->mapped || *offset > memory->bytes) {
-        hdi_replay_fail(p, HD_MISSING_FEATURE, "%s: the host cannot see these bytes here", place);
+        hdi_replay_fail(p, HD_MISSING_FEATURE, "%s: the host cannot see these bytes here",
+                        hdi_replay_place(p, submit, command, place, sizeof(place)));
         return NULL;
     }
     return hdi_replay_idle(p) ? memory : NULL;

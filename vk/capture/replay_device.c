@@ -158,7 +158,7 @@ static bool make_instance(hdi_replay *p, uint32_t object)
 
 /* ---- families ---- */
 
-/* Of two families one that can do what is asked for, and less besides, fits better. */
+/* Not the same one: of two families one that can do what is asked for, and less besides, fits better. */
 static uint32_t find_family(const VkQueueFamilyProperties *here, uint32_t count, VkQueueFlags captured)
 {
     const VkQueueFlags kinds = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
@@ -180,7 +180,8 @@ static bool map_families(hdi_replay *p)
     uint32_t count = HDI_REPLAY_FAMILIES;
     p->in.vkGetPhysicalDeviceQueueFamilyProperties(p->physical, &count, here);
     for (uint32_t i = 0; i < p->captured_family_count; i++) {
-        uint32_t own = find_family(here, count, p->captured_flags[i]);
+        bool same = i < count && here[i].queueFlags == p->captured_flags[i];
+        uint32_t own = same ? i : find_family(here, count, p->captured_flags[i]);
         if (own == UINT32_MAX)
             return false;
         p->own_family[i] = own;

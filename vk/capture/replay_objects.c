@@ -62,6 +62,14 @@ const char *hdi_replay_name_of(const hdi_replay *p, uint32_t object, char *text,
     return text;
 }
 
+/* The result of the function that makes an object. */
+static bool check_object(hdi_replay *p, uint32_t object, VkResult result)
+{
+    char name[HDI_REPLAY_TEXT];
+    return result == VK_SUCCESS || hdi_replay_check(p, result, "%s of %s", function_of(p, object),
+                                                    hdi_replay_name_of(p, object, name, sizeof(name)));
+}
+
 /* Data that is not what it should be, or no memory; of an object. */
 static bool fail_to_read(hdi_replay *p, uint32_t object)
 {
@@ -205,8 +213,7 @@ static bool bind(hdi_replay *p, uint32_t object, bool is_image)
         is_image ? p->fn.vkBindImageMemory(p->device, AS(VkImage, handle), AS(VkDeviceMemory, memory), offset)
                  : p->fn.vkBindBufferMemory(p->device, AS(VkBuffer, handle), AS(VkDeviceMemory, memory), offset);
     p->objects[object] = (hdi_replay_object){.handle = handle, .type = type, .borrowed = true};
-    return hdi_replay_check(p, result, "%s of %s", function_of(p, object),
-                            hdi_replay_name_of(p, object, name, sizeof(name)));
+    return check_object(p, object, result);
 }
 
 /* ---- images ---- */
@@ -385,7 +392,6 @@ static bool is_plain(uint32_t type)
 /* By a function that makes one object. */
 static bool make_plain(hdi_replay *p, uint32_t object)
 {
-    char name[HDI_REPLAY_TEXT];
     const char *function = function_of(p, object);
     const hdi_call *call = hdi_call_find(function);
     uint64_t handle = 0;
@@ -407,8 +413,7 @@ static bool make_plain(hdi_replay *p, uint32_t object)
         if (!share(p, &buffer->sharingMode, &buffer->queueFamilyIndexCount, &buffer->pQueueFamilyIndices))
             return false;
     }
-    if (!hdi_replay_check(p, ((make_fn)make)(p->device, info, NULL, &handle), "%s of %s", function,
-                          hdi_replay_name_of(p, object, name, sizeof(name))))
+    if (!check_object(p, object, ((make_fn)make)(p->device, info, NULL, &handle)))
         return false;
     p->objects[object] = (hdi_replay_object){.handle = handle, .type = call->makes};
     return true;
@@ -422,7 +427,7 @@ static bool make_pipeline(hdi_replay *p, uint32_t object, bool compute)
         return false;
     VkResult result = compute ? p->fn.vkCreateComputePipelines(p->device, VK_NULL_HANDLE, 1, info, NULL, &pipeline)
                               : p->fn.vkCreateGraphicsPipelines(p->device, VK_NULL_HANDLE, 1, info, NULL, &pipeline);
-    if (!hdi_replay_check(p, result, "%s of object %u", function_of(p, object), object))
+    if (!check_object(p, object, result))
         return false;
     p->objects[object] = (hdi_replay_object){.handle = HANDLE(pipeline), .type = VK_OBJECT_TYPE_PIPELINE};
     return true;
