@@ -341,6 +341,49 @@ Test(capture_descriptors, draws_of_a_rendering_and_of_a_pass)
     hd_stream_free(s);
 }
 
+static void bind_pipeline(hd_stream *s, uint32_t pipeline)
+{
+    uint32_t data = hdi_stream_data(s, NULL, 0, &pipeline, 1);
+    add(s, "vkCmdBindPipeline", HD_STREAM_STATE_PIPELINE(0), 0)->data = data;
+}
+
+static void draw_vertices(hd_stream *s)
+{
+    touch(s, add(s, "vkCmdDraw", 0, HD_STREAM_STATE_PIPELINE(0)), HELD_BUFFER, 0, 0);
+    s->accesses[s->access_count - 1].access = VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT;
+}
+
+/* A pipeline without vertices reads no vertex buffers, though some are bound. */
+Test(capture_descriptors, pipelines_without_vertices)
+{
+    hd_stream *s = open_stream(NULL);
+    VkVertexInputBindingDescription binding = {.stride = 4};
+    VkDynamicState dynamic_input = VK_DYNAMIC_STATE_VERTEX_INPUT_EXT;
+    VkPipelineDynamicStateCreateInfo dynamic = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+                                                .dynamicStateCount = 1,
+                                                .pDynamicStates = &dynamic_input};
+    for (int i = 0; i < 3; i++) { /* without, with, and as it is set */
+        VkPipelineVertexInputStateCreateInfo input = {.sType =
+                                                          VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO,
+                                                      .vertexBindingDescriptionCount = i == 1,
+                                                      .pVertexBindingDescriptions = &binding};
+        make(s, "vkCreateGraphicsPipelines", "VkGraphicsPipelineCreateInfo",
+             &(VkGraphicsPipelineCreateInfo){.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                             .pVertexInputState = &input,
+                                             .pDynamicState = i == 2 ? &dynamic : NULL});
+    }
+    draw_vertices(s);
+    for (uint32_t i = 0; i < 3; i++) {
+        bind_pipeline(s, OTHER_SET + 1 + i);
+        draw_vertices(s);
+    }
+    cr_assert_eq(hdi_capture_descriptors(s), HD_OK);
+    const uint32_t wanted[] = {1, 0, 1, 1};
+    for (uint32_t i = 0; i < 4; i++)
+        expect_count(s, "vkCmdDraw", i, wanted[i]);
+    hd_stream_free(s);
+}
+
 /* Whatever stands in the bytes: they are read, or not. */
 Test(capture_descriptors, any_bytes_and_no_memory)
 {

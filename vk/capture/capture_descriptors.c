@@ -9,8 +9,8 @@
  * sets are bound in the command buffer. A draw or dispatch gets an access for each descriptor that it can reach, but
  * for resources that its pass declares: the declaration says it better. Draws of one rendering that follow one another
  * with the same sets read the same, and none of them goes without the others: the first one has the accesses. Whether
- * the shader uses the descriptor is not known, nor which bytes where offsets are dynamic. O(descriptors of all draws).
- */
+ * the shader uses the descriptor is not known, nor which bytes where offsets are dynamic. Reads of vertex buffers
+ * go from draws whose pipeline takes none. O(descriptors of all draws). */
 
 typedef struct descriptor {
     uint32_t binding, element;
@@ -39,6 +39,8 @@ typedef struct walker {
     holder *holders;       /* objects, then what was pushed, by point and slot */
     uint32_t bound[POINTS][SLOTS][MOST_BOUND], bound_count[POINTS][SLOTS];
     uint32_t buffer;
+    uint8_t *vertices; /* objects, pipelines: whether it takes any; 0: not looked up, 1: yes, or not known, 2: no */
+    bool no_vertices;  /* the pipeline that is bound */
     const hd_stream_command *pass; /* the last declaration */
     bool drawn;                    /* in this rendering, with the sets that are bound now */
     uint32_t scope;                /* the rendering; 0: none that its commands could not do without */
@@ -404,6 +406,24 @@ static void bind_sets(walker *w, const hd_stream_command *x, const hdi_call *cal
     }
 }
 
+/* Vertex buffers stay bound for draws that have no use for them. */
+static void bind_pipeline(walker *w, const hd_stream_command *x)
+{
+    const hd_stream_data *data = &w->s->datas[x->data];
+    uint32_t pipeline = data->ref_count ? w->s->refs[data->ref_begin] : 0;
+    uint8_t *vertices = &w->vertices[pipeline];
+    if (*vertices == 0) {
+        const VkGraphicsPipelineCreateInfo *info = info_of(w, &w->once, pipeline, "VkGraphicsPipelineCreateInfo");
+        const VkPipelineVertexInputStateCreateInfo *input = info ? info->pVertexInputState : NULL;
+        const VkPipelineDynamicStateCreateInfo *dynamic = info ? info->pDynamicState : NULL;
+        bool none = input && input->vertexBindingDescriptionCount == 0;
+        for (uint32_t i = 0; dynamic && i < dynamic->dynamicStateCount && dynamic->pDynamicStates; i++)
+            none &= dynamic->pDynamicStates[i] != VK_DYNAMIC_STATE_VERTEX_INPUT_EXT;
+        *vertices = none ? 2 : 1;
+    }
+    w->no_vertices = *vertices == 2;
+}
+
 static bool is_declared(const walker *w, const hd_stream_command *x, uint32_t resource)
 {
     for (uint32_t i = 0; w->pass && x->group && x->group == w->pass->group && i < w->pass->count; i++) {
@@ -462,13 +482,15 @@ static void walk_command(walker *w, hd_stream_command *x)
         for (uint32_t i = 0; i < POINTS * SLOTS; i++)
             w->holders[s->object_count + i].count = 0;
         w->buffer = x->buffer;
-        w->drawn = false;
+        w->drawn = w->no_vertices = false;
     }
     const char *name = s->strings[x->name];
     const hdi_call *call = x->data && x->sets ? hdi_call_find(name) : NULL;
     hdi_arena_reset(&w->once);
     if (x->data && x->changes && strcmp(name, "vkUpdateDescriptorSets") == 0)
         update(w, x);
+    else if (x->data && x->sets & HD_STREAM_STATE_PIPELINE(0))
+        bind_pipeline(w, x);
     else if (call && call->invoke && strstr(name, "DescriptorSet"))
         bind_sets(w, x, call);
     if (x->count && s->accesses[x->begin].flags & HD_STREAM_DECLARED)
@@ -479,6 +501,8 @@ static void walk_command(walker *w, hd_stream_command *x)
 static void move_accesses(walker *w, const hd_stream_command *x)
 {
     for (uint32_t i = x->begin; i < x->begin + x->count && x->kind == HD_STREAM_ACCESS; i++) {
+        if (is_draw(x) && w->no_vertices && w->s->accesses[i].access == VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT)
+            continue;
         hd_stream_access *a = hdi_stream_access(w->to);
         w->failed |= !a;
         if (a)
@@ -524,6 +548,7 @@ hd_result hdi_capture_descriptors(hd_stream *s)
     walker w = {.s = s, .to = hdi_stream_make(&s->allocator)};
     hdi_arena_init(&w.kept, &s->allocator);
     hdi_arena_init(&w.once, &s->allocator);
+    w.vertices = HDI_ARENA_ZEROED(&w.kept, uint8_t, (size_t)s->object_count + 1);
     w.holders = HDI_ARENA_ZEROED(&w.kept, holder, (size_t)s->object_count + POINTS * SLOTS);
     uint32_t *begin = HDI_ARENA_ARRAY(&w.kept, uint32_t, (size_t)s->command_count + 1);
     w.failed = !find_resources(&w) || w.kept.failed || !w.to;
