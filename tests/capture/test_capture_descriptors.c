@@ -243,6 +243,14 @@ Test(capture_descriptors, sets_change)
                                   .dstBinding = 1,
                                   .descriptorCount = 1});
     update(s, SET, &texels, NULL);
+    update(s, OTHER_SET, NULL, /* within one set: another element of the same binding */
+           &(VkCopyDescriptorSet){.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+                                  .srcSet = H(VkDescriptorSet, OTHER_SET),
+                                  .srcBinding = 1,
+                                  .dstSet = H(VkDescriptorSet, OTHER_SET),
+                                  .dstBinding = 1,
+                                  .dstArrayElement = 1,
+                                  .descriptorCount = 1});
     add(s, "vkCmdDraw", 0, DRAW); /* 0: nothing is bound */
     bind(s, VK_PIPELINE_BIND_POINT_GRAPHICS, 0, SET);
     bind(s, VK_PIPELINE_BIND_POINT_GRAPHICS, 1, OTHER_SET);
@@ -256,7 +264,8 @@ Test(capture_descriptors, sets_change)
     cr_assert_eq(hdi_capture_descriptors(s), HD_OK);
     expect_count(s, "vkCmdDraw", 0, 0);
     const hd_stream_access *a = accesses_of(s, "vkCmdDraw", 1, &count);
-    cr_assert_eq(count, 3);
+    cr_assert_eq(count, 4);
+    cr_expect(a[3].range.offset == 256 && a[3].stages == a[2].stages);
     cr_expect(a[0].range.offset == 512 && a[0].range.bytes == BYTES - 512); /* of the view, in place of the buffer */
     cr_expect(a[1].resource == HELD_IMAGE);
     cr_expect(a[2].range.offset == 256 && a[2].stages == VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT); /* the copy */

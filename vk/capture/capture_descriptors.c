@@ -237,25 +237,30 @@ static uint64_t stages_of(const holder *set, uint32_t binding)
            (flags & VK_SHADER_STAGE_COMPUTE_BIT ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT : 0);
 }
 
-static descriptor *place_of(walker *w, holder *set, uint32_t binding, uint32_t element)
+static bool is_before(const descriptor *a, const descriptor *b)
 {
-    uint32_t i = 0;
-    while (i < set->count && (set->list[i].binding != binding || set->list[i].element != element))
-        i++;
-    if (i < set->count)
-        return &set->list[i];
-    if (!hdi_arena_grow(&w->kept, &set->list, &set->room, set->count, set->count + 1, sizeof(*set->list))) {
-        w->failed = true;
-        return NULL;
-    }
-    return &set->list[set->count++];
+    return a->binding != b->binding ? a->binding < b->binding : a->element < b->element;
 }
 
+/* Lists are in the order of bindings and elements, in which they are mostly written. */
 static void put(walker *w, holder *set, const descriptor *d)
 {
-    descriptor *place = place_of(w, set, d->binding, d->element);
-    if (place)
-        *place = *d;
+    uint32_t low = 0, high = set->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (is_before(&set->list[middle], d))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == set->count || is_before(d, &set->list[low])) {
+        if (!hdi_arena_grow(&w->kept, &set->list, &set->room, set->count, set->count + 1, sizeof(*set->list))) {
+            w->failed = true;
+            return;
+        }
+        memmove(set->list + low + 1, set->list + low, (set->count++ - low) * sizeof(*set->list));
+    }
+    set->list[low] = *d;
 }
 
 static void write_set(walker *w, holder *set, const VkWriteDescriptorSet *x)
@@ -302,8 +307,13 @@ static void copy_set(walker *w, holder *to, const VkCopyDescriptorSet *x)
     if (!object || object >= w->s->object_count)
         return;
     const holder *from = set_of(w, object);
-    for (uint32_t i = 0; i < from->count && !w->failed; i++) {
-        descriptor d = from->list[i];
+    uint32_t count = from->count; /* both may be one set */
+    descriptor *list = HDI_ARENA_ARRAY(&w->once, descriptor, count);
+    w->failed |= !list;
+    if (list && count)
+        memcpy(list, from->list, count * sizeof(*list));
+    for (uint32_t i = 0; i < count && !w->failed; i++) {
+        descriptor d = list[i];
         if (d.binding != x->srcBinding || d.element - x->srcArrayElement >= x->descriptorCount)
             continue;
         d.binding = x->dstBinding;

@@ -14,9 +14,9 @@
  * What is seen: all accesses of copies, clears, fills, updates, blits, resolves (each in its box of texels),
  * attachments (load, store, resolve), vertex, index and indirect buffers; of passes of an hd_vk also what they declare,
  * at the stages and layouts of their accesses, so that shaders and host passes are covered. What is not seen: what
- * shaders do through descriptors outside of heddle's passes (tell it by hd_capture_buffer and hd_capture_image); and,
- * without hd_capture_desc.replay, mapped memory and queries; and the older vkCmdWaitEvents, ray tracing and sparse
- * binding, which hd_stream.unseen counts.
+ * shaders do through descriptors outside of heddle's passes (tell it by hd_capture_buffer and hd_capture_image; with
+ * hd_capture_desc.replay what they may do is seen, and verified against nothing); and, without that, mapped memory and
+ * queries; and the older vkCmdWaitEvents, ray tracing and sparse binding, which hd_stream.unseen counts.
  *
  * This is the only part of heddle with process-wide state: Vulkan's functions have no room for a pointer of ours. It is
  * for finding mistakes, not for shipping: every call takes one lock. */
