@@ -266,7 +266,8 @@ static void query(VkCommandBuffer commands, const char *name, VkQueryPool pool, 
         command->changes = hdi_cap_record_locked(VK_OBJECT_TYPE_QUERY_POOL, HDI_CAP_HANDLE(pool));
         command->sets = change > 0 ? HD_STREAM_STATE_QUERY : 0;
         command->uses = change < 0 ? HD_STREAM_STATE_QUERY : 0;
-        command->pair = change ? pair_of(c, HDI_CAP_HANDLE(pool), number, change > 0) : 0;
+        if (change)
+            command->pair = pair_of(c, HDI_CAP_HANDLE(pool), number, change > 0);
     }
     hdi_cap_unlock();
 }

@@ -326,10 +326,8 @@ static void begin_accesses(hdi_cap_commands *c, const char *name)
 {
     const struct hdi_cap_pass_run *run = c->run;
     const pass_object *p = &run->pass;
-    hd_stream_command *command = hdi_cap_command_locked(c, HD_STREAM_ACCESS, name);
-    if (!command)
+    if (!hdi_cap_command_locked(c, HD_STREAM_ACCESS, name))
         return;
-    command->pair = c->rendering;
     c->scope = ++hdi_cap.scopes;
     for (uint32_t i = p->reference_begin[run->subpass]; i < p->reference_begin[run->subpass + 1]; i++) {
         const reference *r = &p->references[i];
@@ -350,10 +348,8 @@ static void end_accesses(hdi_cap_commands *c, const char *name)
 {
     const struct hdi_cap_pass_run *run = c->run;
     const pass_object *p = &run->pass;
-    hd_stream_command *command = hdi_cap_command_locked(c, HD_STREAM_ACCESS, name);
-    if (!command)
+    if (!hdi_cap_command_locked(c, HD_STREAM_ACCESS, name))
         return;
-    command->pair = c->rendering;
     for (uint32_t i = p->reference_begin[run->subpass]; i < p->reference_begin[run->subpass + 1]; i++) {
         const reference *r = &p->references[i];
         bool last = p->attachments[r->attachment].last == run->subpass;

@@ -35,6 +35,7 @@ hd_stream_command *hdi_cap_command_locked(hdi_cap_commands *c, hd_stream_kind ki
         .label = c->label_count && c->label_count <= HDI_CAP_LABELS ? c->labels[c->label_count - 1] : HD_NONE,
         .group = c->group,
         .begin = kind == HD_STREAM_ACCESS ? c->list->access_count : c->list->barrier_count,
+        .pair = c->rendering,
     };
     return command;
 }
@@ -364,9 +365,9 @@ static void VKAPI_PTR hook_vkCmdBeginRendering(VkCommandBuffer commands, const V
 {
     hdi_cap_lock();
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
-    hd_stream_command *command = c ? hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdBeginRendering") : NULL;
-    if (command) {
-        command->pair = c->rendering = ++hdi_cap.pairs;
+    if (c)
+        c->rendering = ++hdi_cap.pairs;
+    if (c && hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdBeginRendering")) {
         c->scope = ++hdi_cap.scopes;
         c->at_end->access_count = 0;
         for (uint32_t i = 0; i < info->colorAttachmentCount; i++)
@@ -382,16 +383,14 @@ static void VKAPI_PTR hook_vkCmdEndRendering(VkCommandBuffer commands)
 {
     hdi_cap_lock();
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
-    hd_stream_command *command = c ? hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdEndRendering") : NULL;
-    if (command) {
-        command->pair = c->rendering;
+    if (c && hdi_cap_command_locked(c, HD_STREAM_ACCESS, "vkCmdEndRendering")) {
         for (uint32_t i = 0; i < c->at_end->access_count; i++) {
             const hd_stream_access *from = &c->at_end->accesses[i];
             hd_stream_access *a = add_access(c->list, &hdi_cap.objects[from->resource], 0, 0);
             if (a)
                 *a = *from;
         }
-        c->scope = 0;
+        c->scope = c->rendering = 0;
     }
     hdi_cap_unlock();
     NEXT(vkCmdEndRendering)(commands);

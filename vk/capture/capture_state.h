@@ -28,7 +28,7 @@ typedef enum hdi_cap_kind {
     HDI_CAP_TOLD, /* what threads tell each other: a semaphore behind a pointer of heddle's */
 } hdi_cap_kind;
 
-enum { HDI_CAP_LABELS = 16, HDI_CAP_BINDINGS = 32, HDI_CAP_QUERIES = 16 };
+enum { HDI_CAP_LABELS = 16, HDI_CAP_BINDINGS = 32, HDI_CAP_QUERIES = 16, HDI_CAP_BY_PASS = 32 };
 
 /* A command buffer while it is recorded, and what it holds. In list, resources are numbers of objects, names and labels
  * those of cap.names. */

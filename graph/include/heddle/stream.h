@@ -90,7 +90,7 @@ typedef struct hd_stream_command {
                     * that has data, and nothing else by which others could need it, does both to OTHER */
     uint32_t data; /* in datas: what it was given; 0: not known */
     uint32_t pair; /* commands of one command buffer with the same number belong together: the beginning and the end of
-                    * a query, and of a rendering with its subpasses. 0: of none */
+                    * a query, all of a rendering with its subpasses. 0: of none */
     uint32_t changes; /* in objects: one that holds more than its creation gave it (a descriptor set, a pool of
                        * queries), and of which the command changes a part; 0: none */
 } hd_stream_command;
