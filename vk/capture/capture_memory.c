@@ -276,6 +276,29 @@ void hdi_cap_host_writes_locked(void)
     }
 }
 
+/* A write of the device to the same bytes may be submitted already, and wait for the pass or for what comes after it.
+ */
+void hdi_cap_pass_writes_locked(void)
+{
+    hdi_cap_state *c = &hdi_cap;
+    bool opened = false;
+    uint32_t thread = c->by_pass_count && c->replay && c->stream ? hdi_cap_thread_locked() : HD_NONE, kept = 0;
+    for (uint32_t i = 0; i < c->by_pass_count; i++) {
+        const hdi_cap_object *o = &c->objects[c->by_pass[i].object];
+        if (c->by_pass[i].thread != thread) {
+            c->by_pass[kept++] = c->by_pass[i];
+            continue;
+        }
+        const hdi_cap_object *memory =
+            o->kind == HDI_CAP_BUFFER && !o->dead && o->res.memory != HD_NONE ? &c->objects[o->of] : NULL;
+        const struct hdi_cap_memory *m = memory && memory->res.memory == o->res.memory ? memory->memory : NULL;
+        uint64_t begin = o->res.offset + c->by_pass[i].range.offset, end = begin + c->by_pass[i].range.bytes;
+        if (m && m->shadow && begin >= m->offset && end <= m->offset + m->size)
+            spans_locked(o->of, begin, end, &opened);
+    }
+    c->by_pass_count = thread == HD_NONE ? 0 : kept;
+}
+
 /* ---- what the device writes ---- */
 
 void hdi_cap_device_submits_locked(uint32_t queue)

@@ -165,6 +165,7 @@ static void mark_host_pass(const void *kept)
 {
     const host_uses *uses = kept;
     hdi_cap_lock();
+    hdi_cap_pass_writes_locked(); /* of the pass before it */
     hd_stream *s = hdi_cap.stream;
     uint32_t thread = s ? hdi_cap_thread_locked() : HD_NONE, name = s ? hdi_cap_string_locked("host pass") : HD_NONE;
     name = s ? hdi_cap_stream_string_locked(name) : HD_NONE;
@@ -190,7 +191,14 @@ static void mark_host_pass(const void *kept)
             if (!a)
                 break;
             *a = uses->accesses[i];
-            hdi_cap.objects[a->resource].by_host_pass |= (a->access & VK_ACCESS_2_HOST_WRITE_BIT) != 0;
+            bool writes = a->access & VK_ACCESS_2_HOST_WRITE_BIT;
+            hdi_cap.objects[a->resource].by_host_pass |= writes;
+            if (writes && hdi_cap.by_pass_count < HDI_CAP_BY_PASS) {
+                uint32_t k = hdi_cap.by_pass_count++;
+                hdi_cap.by_pass[k].object = a->resource;
+                hdi_cap.by_pass[k].thread = thread;
+                hdi_cap.by_pass[k].range = a->range;
+            }
             a->resource = resource;
             command->count++;
         }

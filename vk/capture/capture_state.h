@@ -37,7 +37,7 @@ typedef struct hdi_cap_commands {
     hd_stream *at_end; /* accesses of the end of the rendering that has begun */
     uint32_t labels[HDI_CAP_LABELS], label_count;
     uint32_t group, scope;
-    uint32_t rendering; /* number of the rendering that has begun last: hd_stream_command.pair */
+    uint32_t rendering;           /* hd_stream_command.pair in the rendering that has begun; 0: none has */
     struct hdi_cap_pass_run *run; /* the render pass object that has begun, or null */
     struct {
         uint32_t object; /* HD_NONE: none */
@@ -134,6 +134,11 @@ typedef struct hdi_cap_state {
     uint32_t submit_queue; /* of the submit that was opened last on one */
     hdi_cap_check *checks;
     uint32_t check_count, check_room;
+    struct {
+        uint32_t object, thread; /* thread: its queue of the stream */
+        hd_range range;
+    } by_pass[HDI_CAP_BY_PASS]; /* buffers that the host pass that runs declares to write */
+    uint32_t by_pass_count;
 } hdi_cap_state;
 extern hdi_cap_state hdi_cap;
 
@@ -255,6 +260,8 @@ void hdi_cap_unmapped_locked(hdi_cap_object *object);
 void hdi_cap_forget_memory_locked(hdi_cap_object *object);
 /* What the host wrote to mapped memory since the last look becomes commands of the calling thread. */
 void hdi_cap_host_writes_locked(void);
+/* Where the calling thread ran a host pass, what that wrote. */
+void hdi_cap_pass_writes_locked(void);
 /* A submit on a queue of the stream begins; its commands write a resource; it signals; it is all. */
 void hdi_cap_device_submits_locked(uint32_t queue);
 void hdi_cap_device_writes_locked(const hdi_cap_object *object, const hd_range *range);

@@ -37,6 +37,7 @@ static VkResult VKAPI_PTR hook_vkWaitSemaphores(VkDevice device, const VkSemapho
 static VkResult VKAPI_PTR hook_vkSignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
 {
     hdi_cap_lock();
+    hdi_cap_pass_writes_locked();
     hdi_cap_host_writes_locked();
     if (hdi_cap_open_host_locked("vkSignalSemaphore"))
         hdi_cap_sync_locked(hdi_cap_semaphore_locked(info->semaphore), info->value, ALL, true);
