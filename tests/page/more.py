@@ -47,10 +47,11 @@ def measured_times_are_shown(page):
     ends = "return heddle.ui.model.order.map((p) => [p.begin, p.end])"
     measured = page.js(ends)
     page.b.click_on("#axis-mode button", "Simulated")
-    simulated = page.js(ends)
+    simulated, extent = page.js(ends), page.js("return heddle.axis.extent")
     assert measured != simulated
     page.open("frame")
     equal(simulated, page.js(ends))
+    equal(extent, page.js("return heddle.axis.extent"))
     page.open("measured")
     spans = {s["pass"]: s for s in page.js("return heddle.ui.model.spans")}
     key = page.pass_key("lighting")

@@ -12,6 +12,7 @@ function showSimulated(m) {
     Object.assign(m, m.simulated);
     m.passes.forEach((p) => ([p.begin, p.end] = p.simulated));
     m.submits.forEach((s) => ([s.begin, s.end] = s.simulated));
+    standCulled(m);
 }
 
 /* Spans begin where the commands of a pass could begin at the earliest, so they may overlap on a queue: there each
