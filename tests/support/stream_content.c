@@ -254,11 +254,12 @@ static uint64_t read_command(model *m, const hd_stream_command *x, bool *marked)
         EACH_CELL(m, a->resource, &at, c)
         {
             bool own = m->value[c] != 0;
-            if (reads || !is_seen(a))
+            if (is_read(a->access) || !is_seen(a))
                 seen = mix(seen, m->layout[c]);
             if (!reads)
                 continue;
-            seen = mix(seen, own ? m->value[c] : 0);
+            if (is_read(a->access)) /* what a part leaves is not seen, but stands in the cell */
+                seen = mix(seen, own ? m->value[c] : 0);
             defined &= (own && m->layout[c]) || !is_read(a->access);
             *marked |= m->mark[c] != 0;
             for (uint32_t o = m->tenant[c] ? HD_NONE : next_alias(m, a->resource, c, 0, &owner); o != HD_NONE;
@@ -269,8 +270,10 @@ static uint64_t read_command(model *m, const hd_stream_command *x, bool *marked)
     return defined ? seen : 0;
 }
 
-static void write_command(model *m, const hd_stream_command *x, uint64_t value, bool mark)
+/* left: gets the cells that it writes, in their order; or null. Returns how many they are. */
+static uint32_t write_command(model *m, const hd_stream_command *x, uint64_t value, bool mark, uint64_t *left)
 {
+    uint32_t count = 0;
     for (uint32_t i = x->begin; i < x->begin + x->count; i++) { /* all bytes are taken before any is written */
         const hd_stream_access *a = &m->s->accesses[i];
         span at = span_of(m, a->resource, &a->range, &a->box);
@@ -292,10 +295,14 @@ static void write_command(model *m, const hd_stream_command *x, uint64_t value, 
             if (a->flags & HD_STREAM_LOST || !value)
                 m->value[c] = 0;
             else if (all || m->value[c]) /* a part of what is not defined is not defined */
-                m->value[c] = mix(value, i);
+                m->value[c] = mix(all ? 0 : m->value[c], mix(value, i));
             m->mark[c] = mark;
+            if (left)
+                left[count] = m->value[c];
+            count++;
         }
     }
+    return count;
 }
 
 /* The state of its command buffer and the objects that the command uses, as one number; those that it sets and changes
@@ -401,10 +408,12 @@ hdt_content hdt_content_of(const hd_stream *s, const hd_stream_graph *g, const u
     model m = make_model(s, g);
     hdt_content content = {.seen = calloc(g->node_count + 1, sizeof(uint64_t)),
                            .shown = calloc(g->node_count + 1, sizeof(uint64_t)),
+                           .left = calloc(g->node_count + 1, sizeof(uint64_t *)),
+                           .left_count = calloc(g->node_count + 1, sizeof(uint32_t)),
                            .out = 1,
                            .cell_count = m.cell_count,
                            .node_count = g->node_count};
-    cr_assert(content.seen && content.shown);
+    cr_assert(content.seen && content.shown && content.left && content.left_count);
     begin(&m);
     for (uint32_t n = 0; n < g->node_count; n++) {
         const hd_stream_node *node = &g->nodes[n];
@@ -415,7 +424,10 @@ hdt_content hdt_content_of(const hd_stream *s, const hd_stream_graph *g, const u
             const hd_stream_command *x = &s->commands[node->command];
             uint64_t used = use_state(&m, n, x), seen = read_command(&m, x, &marked);
             content.seen[n] = seen ? mix(mix(seen, used), n) : 0;
-            write_command(&m, x, content.seen[n], false);
+            uint64_t *left = malloc((size_t)m.cell_count * (x->count + 1) * sizeof(*left));
+            cr_assert(left);
+            content.left_count[n] = write_command(&m, x, content.seen[n], false, left);
+            content.left[n] = left;
             content.shown[n] = is_out(&m, node->submit, x) ? content.seen[n] : 0;
         } else if (node->kind == HD_STREAM_NODE_BARRIER && changes(&m, &s->barriers[node->element])) {
             execute_barrier(&m, n, &s->barriers[node->element], &content.out, &marked);
@@ -429,10 +441,25 @@ hdt_content hdt_content_of(const hd_stream *s, const hd_stream_graph *g, const u
 
 void hdt_content_free(hdt_content *content)
 {
+    for (uint32_t n = 0; n < content->node_count; n++)
+        free(content->left[n]);
+    free(content->left);
+    free(content->left_count);
     free(content->seen);
     free(content->shown);
     free(content->cells);
     free(content->layouts);
+}
+
+bool hdt_content_same(const hdt_content *whole, const hdt_content *part, uint32_t node)
+{
+    if (whole->seen[node] && whole->seen[node] != part->seen[node])
+        return false;
+    for (uint32_t i = 0; i < whole->left_count[node] && part->left[node]; i++) {
+        if (whole->left[node][i] && whole->left[node][i] != part->left[node][i])
+            return false;
+    }
+    return true;
 }
 
 bool hdt_content_shows(const hdt_content *whole, const hdt_content *part)
@@ -469,7 +496,7 @@ uint8_t *hdt_content_edges(const hd_stream *s, const hd_stream_graph *g)
             if (node->kind == HD_STREAM_NODE_COMMAND) {
                 const hd_stream_command *x = &s->commands[node->command];
                 read_command(&m, x, &marked);
-                write_command(&m, x, 1, n == from);
+                write_command(&m, x, 1, n == from, NULL);
             } else if (node->kind == HD_STREAM_NODE_BARRIER && changes(&m, &s->barriers[node->element])) {
                 execute_barrier(&m, n, &s->barriers[node->element], &out, &marked);
             }
