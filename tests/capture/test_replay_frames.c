@@ -13,7 +13,13 @@
 #include "slow.h"
 #include "workloads.h"
 
-enum { PASSES = HDT_SLOW ? 12 : 24, SEEDS = HDT_SLOW ? 2 : 8, COMMANDS = HDT_SLOW ? 1 : 4, BROKEN = 4 };
+enum {
+    PASSES = HDT_SLOW ? 12 : 24,
+    SEEDS = HDT_SLOW ? 2 : 8,
+    COMMANDS = HDT_SLOW ? 1 : 4,
+    BROKEN = 4,
+    LOST = HDT_SLOW ? 6 : 40
+};
 
 typedef struct seen {
     unsigned messages, faults;
@@ -182,5 +188,36 @@ Test(replay_frames, random_ones, .timeout = 400)
         hd_stream_graph_free(g);
         hd_stream_free(s);
     }
+    hd_graph_destroy(graph);
+}
+
+/* Waits, signals and whole submits are lost: what is left is no program's any more, but it ends, with a sentence where
+ * a wait is for nothing. */
+Test(replay_frames, lost_parts, .timeout = 400)
+{
+    hd_graph *graph;
+    unsigned ended = 0, refused = 0;
+    uint64_t random = hdt_seed();
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hdt_random_executable_graph(graph, 7, 20);
+    hd_stream *s = capture_for_replay(graph, 3, true);
+    for (int i = 0; i < LOST; i++) {
+        hd_stream *part;
+        seen n = {.validate = false};
+        cr_assert_eq(hd_stream_copy(s, &part), HD_OK);
+        for (uint32_t k = 0; k < part->sync_count; k++)
+            part->syncs[k].semaphore = hdt_below(&random, 12) ? part->syncs[k].semaphore : HD_NONE;
+        for (uint32_t k = 0; k < part->submit_count; k++)
+            part->submits[k].command_count = hdt_below(&random, 24) ? part->submits[k].command_count : 0;
+        hd_result result = replay(part, &n);
+        cr_expect(result == HD_OK || result == HD_INVALID_ARGUMENT, "%s", n.first);
+        cr_expect_eq(n.messages, result != HD_OK, "%s", n.first);
+        ended += result == HD_OK;
+        refused += result != HD_OK;
+        hd_stream_free(part);
+    }
+    printf("%u ended, %u waited for nothing\n", ended, refused);
+    cr_expect(ended && refused);
+    hd_stream_free(s);
     hd_graph_destroy(graph);
 }
