@@ -33,6 +33,7 @@ static uint64_t finished;      /* value of every timeline semaphore */
 CREATE(vkCreateImage, VkImageCreateInfo, VkImage)
 CREATE(vkCreateBuffer, VkBufferCreateInfo, VkBuffer)
 CREATE(vkCreateSemaphore, VkSemaphoreCreateInfo, VkSemaphore)
+CREATE(vkCreateFence, VkFenceCreateInfo, VkFence)
 CREATE(vkCreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
 CREATE(vkCreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
 CREATE(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
@@ -45,6 +46,8 @@ CREATE(vkCreateQueryPool, VkQueryPoolCreateInfo, VkQueryPool)
     {                                                                                                                  \
     }
 NOTHING(vkCmdFillBuffer, VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkDeviceSize n, uint32_t w)
+NOTHING(vkCmdClearColorImage, VkCommandBuffer c, VkImage i, VkImageLayout l, const VkClearColorValue *v, uint32_t n,
+        const VkImageSubresourceRange *r)
 NOTHING(vkCmdBindPipeline, VkCommandBuffer c, VkPipelineBindPoint p, VkPipeline l)
 NOTHING(vkCmdBindDescriptorSets, VkCommandBuffer c, VkPipelineBindPoint p, VkPipelineLayout l, uint32_t f, uint32_t n,
         const VkDescriptorSet *s, uint32_t m, const uint32_t *o)
@@ -127,6 +130,31 @@ static VkResult VKAPI_PTR fake_vkBindBufferMemory(VkDevice d, VkBuffer b, VkDevi
     return VK_SUCCESS;
 }
 
+static VkResult VKAPI_PTR fake_vkBindImageMemory(VkDevice d, VkImage i, VkDeviceMemory m, VkDeviceSize o)
+{
+    return VK_SUCCESS;
+}
+
+static void VKAPI_PTR fake_vkGetImageMemoryRequirements(VkDevice d, VkImage i, VkMemoryRequirements *out)
+{
+    *out = (VkMemoryRequirements){1024, 1024, 3};
+}
+
+static VkResult VKAPI_PTR fake_vkFlushMappedMemoryRanges(VkDevice d, uint32_t n, const VkMappedMemoryRange *r)
+{
+    return VK_SUCCESS;
+}
+
+static VkResult VKAPI_PTR fake_vkSignalSemaphore(VkDevice d, const VkSemaphoreSignalInfo *i)
+{
+    return VK_SUCCESS;
+}
+
+static VkResult VKAPI_PTR fake_vkGetFenceStatus(VkDevice d, VkFence f)
+{
+    return finished ? VK_SUCCESS : VK_NOT_READY;
+}
+
 static VkResult VKAPI_PTR fake_vkAllocateDescriptorSets(VkDevice d, const VkDescriptorSetAllocateInfo *i,
                                                         VkDescriptorSet *out)
 {
@@ -173,6 +201,13 @@ static VkResult VKAPI_PTR fake_vkGetSemaphoreCounterValue(VkDevice d, VkSemaphor
 #define FAKES(X)                                                                                                       \
     X(vkCreateImage)                                                                                                   \
     X(vkCreateBuffer)                                                                                                  \
+    X(vkCreateFence)                                                                                                   \
+    X(vkCmdClearColorImage)                                                                                            \
+    X(vkBindImageMemory)                                                                                               \
+    X(vkGetImageMemoryRequirements)                                                                                    \
+    X(vkFlushMappedMemoryRanges)                                                                                       \
+    X(vkSignalSemaphore)                                                                                               \
+    X(vkGetFenceStatus)                                                                                                \
     X(vkCreateSemaphore)                                                                                               \
     X(vkCreateShaderModule)                                                                                            \
     X(vkCreatePipelineLayout)                                                                                          \
@@ -281,7 +316,7 @@ static inline VkSemaphore make_timeline(void)
     return out;
 }
 
-static inline void submit(VkSemaphore semaphore, uint64_t value)
+static inline void submit_with(VkSemaphore semaphore, uint64_t value, VkFence fence)
 {
     const VkCommandBufferSubmitInfo commands = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, NULL, COMMANDS, 0};
     const VkSemaphoreSubmitInfo signal = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
@@ -293,7 +328,12 @@ static inline void submit(VkSemaphore semaphore, uint64_t value)
                                 .pCommandBufferInfos = &commands,
                                 .signalSemaphoreInfoCount = semaphore != VK_NULL_HANDLE,
                                 .pSignalSemaphoreInfos = &signal};
-    CALL(vkQueueSubmit2)(QUEUE, 1, &info, VK_NULL_HANDLE);
+    CALL(vkQueueSubmit2)(QUEUE, 1, &info, fence);
+}
+
+static inline void submit(VkSemaphore semaphore, uint64_t value)
+{
+    submit_with(semaphore, value, VK_NULL_HANDLE);
 }
 
 static inline hd_stream *close_device(void)

@@ -200,3 +200,114 @@ Test(capture_memory, semaphore_goes)
     cr_expect_eq(count_of(s, "host read"), 1);
     hd_stream_free(s);
 }
+
+static VkImage make_image(VkImageTiling tiling, uint64_t offset)
+{
+    VkImage image;
+    CALL(vkCreateImage)
+    (device,
+     &(VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                          .format = VK_FORMAT_R8_UNORM,
+                          .mipLevels = 1,
+                          .arrayLayers = 1,
+                          .tiling = tiling},
+     NULL, &image);
+    CALL(vkBindImageMemory)(device, image, memory, offset);
+    return image;
+}
+
+static void clear(VkImage image)
+{
+    const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    const VkClearColorValue value = {.uint32 = {0}};
+    CALL(vkCmdClearColorImage)(COMMANDS, image, VK_IMAGE_LAYOUT_GENERAL, &value, 1, &all);
+}
+
+/* Images in mapped memory: what the device writes to them is no write of the host's, and of those whose texels lie in
+ * lines the host reads and writes texels. */
+Test(capture_memory, images)
+{
+    void *mapped;
+    open_device();
+    allocate(1);
+    VkImage tiled = make_image(VK_IMAGE_TILING_OPTIMAL, 0), lines = make_image(VK_IMAGE_TILING_LINEAR, 4096);
+    VkSemaphore semaphore = make_timeline();
+    finished = 0;
+    CALL(vkMapMemory)(device, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    content[4100] = 7;
+    clear(tiled);
+    clear(lines);
+    submit(semaphore, 1);
+    memset(content, 1, 1024);
+    memset(content + 4096, 2, 1024);
+    submit(semaphore, 2); /* the same again */
+    finished = 2;
+    CALL(vkGetSemaphoreCounterValue)(device, semaphore, &(uint64_t){0});
+    CALL(vkUnmapMemory)(device, memory);
+    hd_stream *s = close_device();
+    cr_assert_eq(count_of(s, "host write"), 1);
+    cr_assert_eq(count_of(s, "host read"), 1);
+    const hd_stream_command *write = command_of(s, "host write", 0), *read = command_of(s, "host read", 0);
+    const hd_stream_access *w = &s->accesses[write->begin], *r = &s->accesses[read->begin];
+    cr_assert(write->count == 1 && read->count == 1);
+    cr_expect(w->resource == r->resource && w->access == VK_ACCESS_2_HOST_WRITE_BIT &&
+              w->layout == VK_IMAGE_LAYOUT_GENERAL && w->range.mip_count == 1);
+    hdi_call_reader reader = reader_of(s, s->objects[s->resources[r->resource].object].data);
+    cr_expect_eq(reader.ref_count, 2, "an image that has memory");
+    hd_stream_free(s);
+}
+
+/* A fence tells of its submit, and so does that it was given to another one. */
+Test(capture_memory, fences)
+{
+    void *mapped;
+    VkFence fence;
+    open_device();
+    allocate(1);
+    VkBuffer a = make_buffer(0, 1024), b = make_buffer(1024, 1024);
+    CALL(vkCreateFence)(device, &(VkFenceCreateInfo){.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO}, NULL, &fence);
+    CALL(vkMapMemory)(device, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    finished = 0;
+    CALL(vkCmdFillBuffer)(COMMANDS, a, 0, 16, 0);
+    submit_with(VK_NULL_HANDLE, 0, fence);
+    memset(content, 0xf0, 16);
+    CALL(vkBeginCommandBuffer)(COMMANDS, NULL);
+    CALL(vkCmdFillBuffer)(COMMANDS, b, 0, 16, 0);
+    CALL(vkGetFenceStatus)(device, fence); /* not yet */
+    submit_with(VK_NULL_HANDLE, 0, fence);
+    CALL(vkUnmapMemory)(device, memory);
+    CALL(vkMapMemory)(device, memory, 0, VK_WHOLE_SIZE, 0, &mapped); /* looks: the first is done */
+    memset(content + 1024, 0xf0, 16);
+    finished = 1;
+    CALL(vkGetFenceStatus)(device, fence);
+    static uint8_t again[BYTES];
+    hd_stream *s = close_device();
+    cr_expect_eq(replay_memory(s, again), 2);
+    cr_expect_eq(count_of(s, "host write"), 0);
+    hd_stream_free(s);
+}
+
+/* Each call that hands what the host wrote to the device looks for it. */
+Test(capture_memory, looks)
+{
+    void *mapped;
+    open_device();
+    allocate(1);
+    VkSemaphore semaphore = make_timeline();
+    CALL(vkMapMemory)(device, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    content[0] = 1;
+    CALL(vkFlushMappedMemoryRanges)(device, 0, NULL);
+    content[0] = 2;
+    CALL(vkSignalSemaphore)(device, &(VkSemaphoreSignalInfo){.semaphore = semaphore, .value = 1});
+    content[0] = 3;
+    submit(VK_NULL_HANDLE, 0);
+    content[0] = 4;
+    CALL(vkUnmapMemory)(device, memory);
+    hd_stream *s = close_device();
+    cr_assert_eq(count_of(s, "host write"), 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        const hd_stream_data *data = &s->datas[command_of(s, "host write", i)->data];
+        cr_expect(data->byte_count == 9 && s->bytes[data->byte_begin + 8] == i + 1);
+    }
+    hd_stream_free(s);
+}
