@@ -34,6 +34,7 @@ CREATE(vkCreateImage, VkImageCreateInfo, VkImage)
 CREATE(vkCreateBuffer, VkBufferCreateInfo, VkBuffer)
 CREATE(vkCreateSemaphore, VkSemaphoreCreateInfo, VkSemaphore)
 CREATE(vkCreateFence, VkFenceCreateInfo, VkFence)
+CREATE(vkCreateSwapchainKHR, VkSwapchainCreateInfoKHR, VkSwapchainKHR)
 CREATE(vkCreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
 CREATE(vkCreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
 CREATE(vkCreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
@@ -46,6 +47,7 @@ CREATE(vkCreateQueryPool, VkQueryPoolCreateInfo, VkQueryPool)
     {                                                                                                                  \
     }
 NOTHING(vkCmdFillBuffer, VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkDeviceSize n, uint32_t w)
+NOTHING(vkCmdPipelineBarrier2, VkCommandBuffer c, const VkDependencyInfo *i)
 NOTHING(vkCmdClearColorImage, VkCommandBuffer c, VkImage i, VkImageLayout l, const VkClearColorValue *v, uint32_t n,
         const VkImageSubresourceRange *r)
 NOTHING(vkCmdBindPipeline, VkCommandBuffer c, VkPipelineBindPoint p, VkPipeline l)
@@ -135,6 +137,15 @@ static VkResult VKAPI_PTR fake_vkBindImageMemory(VkDevice d, VkImage i, VkDevice
     return VK_SUCCESS;
 }
 
+/* All swapchains have the same images, as where handles are given out again. */
+static VkResult VKAPI_PTR fake_vkGetSwapchainImagesKHR(VkDevice d, VkSwapchainKHR s, uint32_t *count, VkImage *images)
+{
+    for (uint32_t i = 0; i < 2 && images; i++)
+        images[i] = (VkImage)(uintptr_t)(5 + i);
+    *count = 2;
+    return VK_SUCCESS;
+}
+
 static void VKAPI_PTR fake_vkGetImageMemoryRequirements(VkDevice d, VkImage i, VkMemoryRequirements *out)
 {
     *out = (VkMemoryRequirements){1024, 1024, 3};
@@ -202,6 +213,9 @@ static VkResult VKAPI_PTR fake_vkGetSemaphoreCounterValue(VkDevice d, VkSemaphor
     X(vkCreateImage)                                                                                                   \
     X(vkCreateBuffer)                                                                                                  \
     X(vkCreateFence)                                                                                                   \
+    X(vkCreateSwapchainKHR)                                                                                            \
+    X(vkGetSwapchainImagesKHR)                                                                                         \
+    X(vkCmdPipelineBarrier2)                                                                                           \
     X(vkCmdClearColorImage)                                                                                            \
     X(vkBindImageMemory)                                                                                               \
     X(vkGetImageMemoryRequirements)                                                                                    \
@@ -314,6 +328,13 @@ static inline VkSemaphore make_timeline(void)
     CALL(vkCreateSemaphore)
     (device, &(VkSemaphoreCreateInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type}, NULL, &out);
     return out;
+}
+
+static inline void clear(VkImage image)
+{
+    const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    const VkClearColorValue value = {.uint32 = {0}};
+    CALL(vkCmdClearColorImage)(COMMANDS, image, VK_IMAGE_LAYOUT_GENERAL, &value, 1, &all);
 }
 
 static inline void submit_with(VkSemaphore semaphore, uint64_t value, VkFence fence)

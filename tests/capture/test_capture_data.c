@@ -149,6 +149,59 @@ Test(capture_data, begins_before_the_instance)
     hd_capture_close();
 }
 
+/* A command buffer that is recorded again forgets what it was given before. */
+Test(capture_data, recorded_again)
+{
+    VkPipelineLayout layout;
+    uint64_t out = 0;
+    open_device();
+    make_pipeline(&layout);
+    for (int i = 0; i < 3000; i++) {
+        CALL(vkBeginCommandBuffer)(COMMANDS, NULL);
+        CALL(vkCmdPushConstants)(COMMANDS, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, "abc");
+        if (i == 10)
+            out = limited.bytes;
+    }
+    cr_expect_eq(limited.bytes, out);
+    hd_stream_free(close_device());
+}
+
+/* Images of a swapchain are known from when they are asked for; another swapchain may have the same handles. */
+Test(capture_data, swapchains)
+{
+    VkSwapchainCreateInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR,
+                                     .imageFormat = VK_FORMAT_R8G8B8A8_UNORM,
+                                     .imageArrayLayers = 1};
+    open_device();
+    for (uint32_t i = 0; i < 2; i++) {
+        VkSwapchainKHR swapchain;
+        VkImage images[2];
+        uint32_t count = 2;
+        info.imageExtent.width = 10 + i;
+        CALL(vkCreateSwapchainKHR)(device, &info, NULL, &swapchain);
+        for (int k = 0; k < 2; k++) {
+            CALL(vkGetSwapchainImagesKHR)(device, swapchain, &count, images);
+            CALL(vkBeginCommandBuffer)(COMMANDS, NULL);
+            clear(images[1]);
+            submit(VK_NULL_HANDLE, 0);
+        }
+    }
+    hd_stream *s = close_device();
+    expect_order(s);
+    cr_assert_eq(s->resource_count, 2);
+    cr_expect_eq(objects_of(s, "vkCreateSwapchainKHR"), 2);
+    cr_expect_eq(objects_of(s, "vkGetSwapchainImagesKHR"), 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        hdi_call_reader image = reader_of(s, s->objects[s->resources[i].object].data);
+        cr_assert(image.byte_count == 4 && image.ref_count == 1);
+        cr_expect_eq(image.bytes[0], 1, "its index");
+        hdi_call_reader r = reader_of(s, s->objects[image.refs[0]].data);
+        const VkSwapchainCreateInfoKHR *made = hdi_call_read(&r, hdi_call_type_find("VkSwapchainCreateInfoKHR"));
+        cr_expect(made && made->imageExtent.width == 10 + i);
+    }
+    hd_stream_free(s);
+}
+
 /* When the stream has ended no other one begins, and nothing more is kept. */
 Test(capture_data, after_the_end)
 {

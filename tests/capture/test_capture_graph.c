@@ -115,3 +115,34 @@ Test(capture_graph, what_frames_need, .timeout = 1000)
     cr_expect_gt(left_out, 0);
     cr_expect_gt(dead, 0);
 }
+
+/* What the host wrote counts on top of what its pass wrote: bytes beside it are the pass's, too. */
+Test(capture_graph, writes_of_host_passes)
+{
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hd_graph_begin(graph);
+    hd_resource from = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "from", .bytes = 4096});
+    hd_resource to = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "to", .bytes = 4096});
+    hd_graph_pass(graph, &(hd_pass_desc){.name = "fill", .type = HD_PASS_HOST, .uses = HD_USES({from, HD_HOST_WRITE})});
+    hd_graph_pass(graph, &(hd_pass_desc){.name = "copy",
+                                         .type = HD_PASS_TRANSFER,
+                                         .root = true,
+                                         .uses = HD_USES({from, HD_TRANSFER_SRC}, {to, HD_TRANSFER_DST})});
+    hd_stream *s = capture_for_replay(graph, 2, false);
+    unsigned writes = 0;
+    uint32_t written = HD_NONE; /* by a host pass */
+    for (uint32_t i = 0; i < s->command_count; i++) {
+        const hd_stream_command *x = &s->commands[i];
+        const hd_stream_access *a = &s->accesses[x->begin];
+        if (strcmp(s->strings[x->name], "host pass") == 0 && a->access & VK_ACCESS_2_HOST_WRITE_BIT)
+            written = a->resource;
+        if (strcmp(s->strings[x->name], "host write") != 0 || !x->count || a->resource != written)
+            continue;
+        writes++;
+        cr_expect_eq(a->access, VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT);
+    }
+    cr_expect_gt(writes, 0);
+    hd_stream_free(s);
+    hd_graph_destroy(graph);
+}

@@ -216,13 +216,6 @@ static VkImage make_image(VkImageTiling tiling, uint64_t offset)
     return image;
 }
 
-static void clear(VkImage image)
-{
-    const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-    const VkClearColorValue value = {.uint32 = {0}};
-    CALL(vkCmdClearColorImage)(COMMANDS, image, VK_IMAGE_LAYOUT_GENERAL, &value, 1, &all);
-}
-
 /* Images in mapped memory: what the device writes to them is no write of the host's, and of those whose texels lie in
  * lines the host reads and writes texels. */
 Test(capture_memory, images)
@@ -230,15 +223,26 @@ Test(capture_memory, images)
     void *mapped;
     open_device();
     allocate(1);
-    VkImage tiled = make_image(VK_IMAGE_TILING_OPTIMAL, 0), lines = make_image(VK_IMAGE_TILING_LINEAR, 4096);
+    VkImage tiled = make_image(VK_IMAGE_TILING_OPTIMAL, 0), lines = make_image(VK_IMAGE_TILING_LINEAR, 4096),
+            made_ready = make_image(VK_IMAGE_TILING_OPTIMAL, 8192);
+    const VkImageMemoryBarrier2 barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+                                           .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+                                           .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+                                           .image = made_ready,
+                                           .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
     VkSemaphore semaphore = make_timeline();
     finished = 0;
     CALL(vkMapMemory)(device, memory, 0, VK_WHOLE_SIZE, 0, &mapped);
     content[4100] = 7;
     clear(tiled);
     clear(lines);
+    CALL(vkCmdPipelineBarrier2)
+    (COMMANDS, &(VkDependencyInfo){.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .imageMemoryBarrierCount = 1,
+                                   .pImageMemoryBarriers = &barrier});
     submit(semaphore, 1);
     memset(content, 1, 1024);
+    memset(content + 8192, 3, 100);
     memset(content + 4096, 2, 1024);
     submit(semaphore, 2); /* the same again */
     finished = 2;
@@ -285,6 +289,17 @@ Test(capture_memory, fences)
     cr_expect_eq(replay_memory(s, again), 2);
     cr_expect_eq(count_of(s, "host write"), 0);
     hd_stream_free(s);
+}
+
+/* What memory that comes from elsewhere holds stays there. */
+Test(capture_memory, imported)
+{
+    VkImportMemoryHostPointerInfoEXT import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
+    open_device();
+    CALL(vkAllocateMemory)
+    (device, &(VkMemoryAllocateInfo){VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &import, BYTES, 1}, NULL, &memory);
+    cr_expect_eq(content[0], 0xcd);
+    hd_stream_free(close_device());
 }
 
 /* Each call that hands what the host wrote to the device looks for it. */

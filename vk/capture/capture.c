@@ -285,16 +285,15 @@ hd_result hd_capture_open(const hd_capture_desc *desc)
     hdi_cap_state *c = &hdi_cap;
     if (!desc)
         desc = &zero;
+    bool replay = desc->replay && hdi_call_find("vkCmdDraw"); /* else there are no tables */
     PFN_vkGetInstanceProcAddr next = desc->get_instance_proc ? desc->get_instance_proc : hdi_vk_find_loader();
     if (!next)
         return HD_NO_LOADER;
     hdi_cap_lock();
     hd_result result = c->open ? HD_INVALID_ARGUMENT : HD_OK;
-    if (result == HD_OK && desc->replay && !hdi_call_find("vkCmdDraw"))
-        result = HD_INVALID_ARGUMENT;
     hd_stream *names = result == HD_OK ? hdi_stream_make(&desc->allocator) : NULL;
-    hd_stream *records = result == HD_OK && desc->replay ? hdi_stream_make(&desc->allocator) : NULL;
-    if (result == HD_OK && (!names || (desc->replay && !records))) {
+    hd_stream *records = result == HD_OK && replay ? hdi_stream_make(&desc->allocator) : NULL;
+    if (result == HD_OK && (!names || (replay && !records))) {
         result = HD_OUT_OF_MEMORY;
         hd_stream_free(names);
         hd_stream_free(records);
@@ -313,7 +312,7 @@ hd_result hd_capture_open(const hd_capture_desc *desc)
         *c = (hdi_cap_state){.open = true,
                              .by_time = desc->order_by_time,
                              .with_state = desc->state || desc->replay,
-                             .replay = desc->replay,
+                             .replay = replay,
                              .records = records,
                              .allocator = desc->allocator,
                              .instance_proc = next,

@@ -173,8 +173,6 @@ static VkResult VKAPI_PTR hook_vkGetSwapchainImagesKHR(VkDevice device, VkSwapch
             info_type one = infos[i];                                                                                  \
             one.flags &= ~(VkPipelineCreateFlags)(VK_PIPELINE_CREATE_DERIVATIVE_BIT |                                  \
                                                   VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);           \
-            one.basePipelineHandle = VK_NULL_HANDLE;                                                                   \
-            one.basePipelineIndex = -1;                                                                                \
             write(#info_type, &one);                                                                                   \
             if (out[i])                                                                                                \
                 hdi_cap_made_locked(#function, VK_OBJECT_TYPE_PIPELINE, HDI_CAP_HANDLE(out[i]));                       \

@@ -42,13 +42,13 @@ typedef struct hd_capture_desc {
     bool state;
     /* The stream can be replayed (heddle/replay.h): it has what commands, pipelines, descriptor sets and memory were
      * given, what the host writes to mapped memory, and hashes of what is presented and of what the host can read.
-     * Includes state. hd_capture_begin must come before the instance is made. */
+     * Includes state. hd_capture_begin must come before the instance is made. Where heddle was built without Vulkan's
+     * registry (vk.xml), the stream has the state alone, and hd_stream.device is 0. */
     bool replay;
 } hd_capture_desc;
 
 /* One at a time in a process, before the device (the objects) that are to be seen. desc may be null. HD_OK,
- * HD_NO_LOADER, HD_INVALID_ARGUMENT: one is open, or desc->replay and heddle was built without Vulkan's registry
- * (vk.xml), HD_OUT_OF_MEMORY. */
+ * HD_NO_LOADER, HD_INVALID_ARGUMENT: one is open, HD_OUT_OF_MEMORY. */
 hd_result hd_capture_open(const hd_capture_desc *desc);
 /* When no function that was got through it is called any more. */
 void hd_capture_close(void);
