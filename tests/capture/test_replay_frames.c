@@ -26,8 +26,52 @@ typedef struct seen {
     char first[2000];
     bool three; /* families */
     bool validate;
+    bool other; /* images and buffers need more memory */
     hd_replay_report report;
 } seen;
+
+/* ---- a device that needs more memory than the captured one ---- */
+
+static PFN_vkGetDeviceProcAddr real_device_proc;
+static PFN_vkGetImageMemoryRequirements real_image_needs;
+static PFN_vkGetBufferMemoryRequirements real_buffer_needs;
+
+static void VKAPI_PTR image_needs(VkDevice device, VkImage image, VkMemoryRequirements *out)
+{
+    real_image_needs(device, image, out);
+    out->size = out->size * 3 + 100;
+    out->alignment *= 64;
+}
+
+static void VKAPI_PTR buffer_needs(VkDevice device, VkBuffer buffer, VkMemoryRequirements *out)
+{
+    real_buffer_needs(device, buffer, out);
+    out->size = out->size * 2;
+    out->alignment *= 2;
+}
+
+static PFN_vkVoidFunction VKAPI_PTR other_device_proc(VkDevice device, const char *name)
+{
+    PFN_vkVoidFunction real = real_device_proc(device, name);
+    if (strcmp(name, "vkGetImageMemoryRequirements") == 0) {
+        real_image_needs = (PFN_vkGetImageMemoryRequirements)real;
+        return (PFN_vkVoidFunction)image_needs;
+    }
+    if (strcmp(name, "vkGetBufferMemoryRequirements") == 0) {
+        real_buffer_needs = (PFN_vkGetBufferMemoryRequirements)real;
+        return (PFN_vkVoidFunction)buffer_needs;
+    }
+    return real;
+}
+
+static PFN_vkVoidFunction VKAPI_PTR other_proc(VkInstance instance, const char *name)
+{
+    PFN_vkVoidFunction real = hdt_vk_hooked(instance, name);
+    if (!real || strcmp(name, "vkGetDeviceProcAddr") != 0)
+        return real;
+    real_device_proc = (PFN_vkGetDeviceProcAddr)real;
+    return (PFN_vkVoidFunction)other_device_proc;
+}
 
 /* Older layers do not follow the chain of two barriers by which an image takes the bytes of another one. The verifier
  * of streams does, and so do newer ones. */
@@ -52,7 +96,7 @@ static hd_result replay(const hd_stream *s, seen *n)
     n->first[0] = 0;
     hdt_vk_three_families(n->three, 0);
     hd_replay_desc desc = {.validate = n->validate, .message = take_message, .user = n};
-    desc.get_instance_proc = n->three ? hdt_vk_hooked : NULL;
+    desc.get_instance_proc = n->other ? other_proc : n->three ? hdt_vk_hooked : NULL;
     return hd_replay(s, &desc, &n->report);
 }
 
@@ -138,6 +182,12 @@ Test(replay_frames, whole_and_reduced, .timeout = 400)
         cr_expect_gt(n.report.contents, 0, "%s: nothing is compared", hdb_family_names[family]);
         n.three = !n.three; /* a device with other families */
         expect_same(s, &n, hdb_family_names[family], 1);
+        n.other = true;
+        n.validate = false; /* the layer asks the driver itself */
+        expect_same(s, &n, hdb_family_names[family], 3);
+        cr_assert(real_image_needs && real_buffer_needs, "it was not asked what it needs");
+        n.other = false;
+        n.validate = true;
         cr_assert_eq(hd_stream_graph_build(s, NULL, &g), HD_OK);
         uint32_t last = g->node_count;
         while (last-- > 0 && !is_named(s, g->nodes[last].command, "host read"))

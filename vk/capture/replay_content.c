@@ -11,32 +11,50 @@
 
 /* ---- mapped memory ---- */
 
-/* The memory that a command names, with the device idle; null: failed. */
-static const hdi_replay_object *mapped_of(hdi_replay *p, uint32_t submit, uint32_t command, hdi_call_reader *reader,
-                                          uint64_t *offset)
+/* Bytes of memory that a command names. */
+typedef struct hdi_replay_span {
+    const hdi_replay_object *memory;
+    uint64_t offset; /* as it was captured */
+    uint8_t *at;
+    uint64_t room; /* bytes from there to the end of the memory */
+} hdi_replay_span;
+
+/* Where memory is stretched, the bytes stand in the one resource that has them. */
+static bool find_span(const hdi_replay *p, const hd_stream_command *c, hdi_replay_span *span)
+{
+    const hdi_replay_object *m = span->memory;
+    uint64_t offset = span->offset;
+    if (m->stretch > 1) {
+        bool one = c->kind == HD_STREAM_ACCESS && c->count == 1;
+        uint64_t begin = one ? p->s->resources[p->s->accesses[c->begin].resource].offset : UINT64_MAX;
+        if (offset < begin)
+            return false;
+        offset += begin * (m->stretch - 1);
+    }
+    if (!m->mapped || offset > m->bytes)
+        return false;
+    span->at = (uint8_t *)m->mapped + offset;
+    span->room = m->bytes - offset;
+    return true;
+}
+
+/* With the device idle; the reader stands behind the offset. */
+static bool open_span(hdi_replay *p, uint32_t submit, uint32_t command, hdi_call_reader *reader, hdi_replay_span *span)
 {
     char place[HDI_REPLAY_TEXT];
     const void *bytes = NULL;
+    hdi_replay_place(p, submit, command, place, sizeof(place));
     if (hdi_replay_open(p, p->s->commands[command].data, p->s->object_count, reader) && reader->ref_count)
-        bytes = hdi_call_read_bytes(reader, sizeof(*offset));
-    if (!bytes) {
-        hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s: what it was given cannot be read",
-                        hdi_replay_place(p, submit, command, place, sizeof(place)));
-        return NULL;
-    }
-    memcpy(offset, bytes, sizeof(*offset));
-    if (!hdi_replay_handle(p, VK_OBJECT_TYPE_DEVICE_MEMORY, reader->refs[0])) {
-        hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s names no memory",
-                        hdi_replay_place(p, submit, command, place, sizeof(place)));
-        return NULL;
-    }
-    const hdi_replay_object *memory = &p->objects[reader->refs[0]];
-    if (!memory->mapped || *offset > memory->bytes) {
-        hdi_replay_fail(p, HD_MISSING_FEATURE, "%s: the host cannot see these bytes here",
-                        hdi_replay_place(p, submit, command, place, sizeof(place)));
-        return NULL;
-    }
-    return hdi_replay_idle(p) ? memory : NULL;
+        bytes = hdi_call_read_bytes(reader, sizeof(span->offset));
+    if (!bytes)
+        return hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s: what it was given cannot be read", place);
+    memcpy(&span->offset, bytes, sizeof(span->offset));
+    if (!hdi_replay_handle(p, VK_OBJECT_TYPE_DEVICE_MEMORY, reader->refs[0]))
+        return hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s names no memory", place);
+    span->memory = &p->objects[reader->refs[0]];
+    if (!find_span(p, &p->s->commands[command], span))
+        return hdi_replay_fail(p, HD_MISSING_FEATURE, "%s: the host cannot see these bytes here", place);
+    return hdi_replay_idle(p);
 }
 
 static bool coherent(const hdi_replay *p, uint32_t type)
@@ -55,17 +73,16 @@ static bool write_memory(hdi_replay *p, uint32_t submit, uint32_t command)
 {
     char place[HDI_REPLAY_TEXT];
     hdi_call_reader reader;
-    uint64_t offset;
-    const hdi_replay_object *memory = mapped_of(p, submit, command, &reader, &offset);
-    if (!memory)
+    hdi_replay_span span;
+    if (!open_span(p, submit, command, &reader, &span))
         return false;
     uint32_t count = reader.byte_count - reader.at;
-    if (count > memory->bytes - offset)
+    if (count > span.room)
         return hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s writes behind its memory",
                                hdi_replay_place(p, submit, command, place, sizeof(place)));
-    memcpy((uint8_t *)memory->mapped + offset, hdi_call_read_bytes(&reader, count), count);
-    VkMappedMemoryRange range = whole(memory);
-    return coherent(p, memory->memory_type) ||
+    memcpy(span.at, hdi_call_read_bytes(&reader, count), count);
+    VkMappedMemoryRange range = whole(span.memory);
+    return coherent(p, span.memory->memory_type) ||
            hdi_replay_check(p, p->fn.vkFlushMappedMemoryRanges(p->device, 1, &range), "vkFlushMappedMemoryRanges");
 }
 
@@ -101,28 +118,28 @@ static bool read_memory(hdi_replay *p, uint32_t submit, uint32_t command)
 {
     char place[HDI_REPLAY_TEXT];
     hdi_call_reader reader;
-    uint64_t offset, more[2];
-    const hdi_replay_object *memory = mapped_of(p, submit, command, &reader, &offset);
-    if (!memory)
+    uint64_t more[2];
+    hdi_replay_span span;
+    if (!open_span(p, submit, command, &reader, &span))
         return false;
     const void *bytes = hdi_call_read_bytes(&reader, sizeof(more));
     if (bytes)
         memcpy(more, bytes, sizeof(more));
-    if (!bytes || more[0] > memory->bytes - offset)
+    if (!bytes || more[0] > span.room)
         return hdi_replay_fail(p, HD_INVALID_ARGUMENT, "%s reads behind its memory",
                                hdi_replay_place(p, submit, command, place, sizeof(place)));
-    VkMappedMemoryRange range = whole(memory);
-    if (!coherent(p, memory->memory_type) &&
+    VkMappedMemoryRange range = whole(span.memory);
+    if (!coherent(p, span.memory->memory_type) &&
         !hdi_replay_check(p, p->fn.vkInvalidateMappedMemoryRanges(p->device, 1, &range),
                           "vkInvalidateMappedMemoryRanges"))
         return false;
     hd_replay_content content = {.submit = submit,
                                  .command = command,
                                  .resource = HD_NONE,
-                                 .bytes = (const uint8_t *)memory->mapped + offset,
+                                 .bytes = span.at,
                                  .byte_count = more[0],
                                  .captured_hash = more[1]};
-    find_picture(p, command, offset, &content);
+    find_picture(p, command, span.offset, &content);
     tell(p, &content);
     return true;
 }

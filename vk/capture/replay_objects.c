@@ -7,7 +7,7 @@
  * before it in the stream, so that none needs itself. Images of swapchains are images like others, descriptor sets have
  * a pool each, and windows, caches and pools of descriptors are not made at all. */
 
-enum { MOST_DEPTH = 64 };
+enum { MOST_DEPTH = 64, MOST_STRETCH = 256 };
 static const uint64_t most_pool = 1 << 24;
 
 typedef VkResult(VKAPI_PTR *make_fn)(VkDevice device, const void *info, const VkAllocationCallbacks *memory,
@@ -120,20 +120,85 @@ uint32_t hdi_replay_memory_type(const hdi_replay *p, uint32_t types, VkMemoryPro
     return UINT32_MAX;
 }
 
-/* The type of this device for a captured one: that of the same index where it is the same, else one with the same
- * flags, else one that has them among others. */
-static uint32_t type_for(const hdi_replay *p, uint32_t captured)
+/* The type of this device, one of types, for a captured one: that of the same index where it is the same, else one with
+ * the same flags, else one that has them among others. */
+static uint32_t type_for(const hdi_replay *p, uint32_t captured, uint32_t types)
 {
     if (captured >= p->captured_memory.memoryTypeCount)
         return UINT32_MAX;
     VkMemoryPropertyFlags flags = p->captured_memory.memoryTypes[captured].propertyFlags;
-    if (captured < p->memory.memoryTypeCount && p->memory.memoryTypes[captured].propertyFlags == flags)
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < p->memory.memoryTypeCount; i++)
+        same |= (uint32_t)(p->memory.memoryTypes[i].propertyFlags == flags) << i;
+    if (same & types & 1u << captured)
         return captured;
-    for (uint32_t i = 0; i < p->memory.memoryTypeCount; i++) {
-        if (p->memory.memoryTypes[i].propertyFlags == flags)
-            return i;
+    VkMemoryPropertyFlags needed = flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    return hdi_replay_memory_type(p, same & types ? same & types : types, flags, needed);
+}
+
+static bool is_bound(const hdi_replay *p, uint32_t object)
+{
+    return is_made_by(p, object, "vkBindImageMemory") || is_made_by(p, object, "vkBindBufferMemory");
+}
+
+/* What an image or buffer without its memory needs of it, and where it stood there; false: failed. */
+static bool look_at_bound(hdi_replay *p, uint32_t object, VkMemoryRequirements *needs, uint64_t *offset)
+{
+    hdi_call_reader reader;
+    bool is_image = is_made_by(p, object, "vkBindImageMemory");
+    const uint32_t *refs = refs_of(p, object, 2, &reader);
+    const void *bytes = refs ? hdi_call_read_bytes(&reader, sizeof(*offset)) : NULL;
+    if (!bytes)
+        return fail_to_read(p, object);
+    memcpy(offset, bytes, sizeof(*offset));
+    const uint32_t type = is_image ? VK_OBJECT_TYPE_IMAGE : VK_OBJECT_TYPE_BUFFER;
+    const hdi_call *call = hdi_call_find(function_of(p, refs[0]));
+    if (!call || call->makes != type) /* memory is made behind it: it must not need that itself */
+        return fail_to_read(p, object);
+    p->takes_plain = true;
+    uint64_t handle = hdi_replay_handle(p, type, refs[0]);
+    p->takes_plain = false;
+    if (handle && is_image)
+        p->fn.vkGetImageMemoryRequirements(p->device, AS(VkImage, handle), needs);
+    else if (handle)
+        p->fn.vkGetBufferMemoryRequirements(p->device, AS(VkBuffer, handle), needs);
+    return handle || fail_to_read(p, object);
+}
+
+/* What is bound to one memory here. */
+typedef struct hdi_replay_fit {
+    uint32_t stretch;
+    uint32_t types;   /* that all allows */
+    uint64_t largest; /* bytes */
+} hdi_replay_fit;
+
+/* Another device may ask for more bytes, or other multiples. Then all offsets in the memory are multiplied by one power
+ * of two: what did not share bytes still does not, what did has them from the same place on. */
+static bool fit_memory(hdi_replay *p, uint32_t object, hdi_replay_fit *fit)
+{
+    const hd_stream *s = p->s;
+    *fit = (hdi_replay_fit){.stretch = 1, .types = UINT32_MAX};
+    for (uint32_t i = object + 1; i < s->object_count; i++) {
+        hdi_call_reader reader;
+        VkMemoryRequirements needs;
+        uint64_t offset, room = 0;
+        if (!is_bound(p, i))
+            continue;
+        const uint32_t *refs = refs_of(p, i, 2, &reader);
+        if (!refs || (refs[1] == object && !look_at_bound(p, i, &needs, &offset)))
+            return false;
+        if (refs[1] != object)
+            continue;
+        for (uint32_t r = 0; r < s->resource_count && !room; r++)
+            room = s->resources[r].object == i ? s->resources[r].bytes : 0;
+        room = room ? room : needs.size;
+        fit->types &= needs.memoryTypeBits;
+        fit->largest = needs.size > fit->largest ? needs.size : fit->largest;
+        while (fit->stretch < MOST_STRETCH &&
+               (room * fit->stretch < needs.size || offset * fit->stretch % needs.alignment))
+            fit->stretch *= 2;
     }
-    return hdi_replay_memory_type(p, UINT32_MAX, flags, flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+    return true;
 }
 
 static bool make_memory(hdi_replay *p, uint32_t object)
@@ -147,11 +212,18 @@ static bool make_memory(hdi_replay *p, uint32_t object)
     p->takes_plain = false;
     if (!info)
         return false;
-    uint32_t type = type_for(p, info->memoryTypeIndex);
+    hdi_replay_fit fit;
+    if (!fit_memory(p, object, &fit))
+        return false;
+    uint32_t type = type_for(p, info->memoryTypeIndex, fit.types);
     if (type == UINT32_MAX)
         return hdi_replay_fail(p, HD_MISSING_FEATURE, "object %u: the device has no memory of such a type", object);
     hdi_replay_unchain(&info->pNext, imports, 2);
     info->memoryTypeIndex = type;
+    bool dedicated = false;
+    for (const VkBaseInStructure *next = info->pNext; next; next = next->pNext)
+        dedicated |= next->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO;
+    info->allocationSize = dedicated && fit.largest ? fit.largest : info->allocationSize * fit.stretch;
     if (!hdi_replay_check(p, p->fn.vkAllocateMemory(p->device, info, NULL, &memory),
                           "vkAllocateMemory of object %u, %llu bytes", object,
                           (unsigned long long)info->allocationSize))
@@ -159,6 +231,7 @@ static bool make_memory(hdi_replay *p, uint32_t object)
     *o = (hdi_replay_object){.handle = HANDLE(memory),
                              .bytes = info->allocationSize,
                              .memory_type = type,
+                             .stretch = fit.stretch,
                              .type = VK_OBJECT_TYPE_DEVICE_MEMORY};
     VkMemoryPropertyFlags flags = p->memory.memoryTypes[type].propertyFlags;
     void *mapped;
@@ -176,31 +249,24 @@ static bool make_memory(hdi_replay *p, uint32_t object)
 }
 
 /* An image or buffer that has its memory. */
-static bool bind(hdi_replay *p, uint32_t object, bool is_image)
+static bool bind(hdi_replay *p, uint32_t object)
 {
     char name[HDI_REPLAY_TEXT];
     hdi_call_reader reader;
     uint64_t offset;
     VkMemoryRequirements needs;
+    bool is_image = is_made_by(p, object, "vkBindImageMemory");
     const uint32_t *refs = refs_of(p, object, 2, &reader);
-    const void *bytes = refs ? hdi_call_read_bytes(&reader, sizeof(offset)) : NULL;
-    if (!bytes)
+    if (!refs || !hdi_replay_handle(p, VK_OBJECT_TYPE_DEVICE_MEMORY, refs[1]) ||
+        !look_at_bound(p, object, &needs, &offset))
         return fail_to_read(p, object);
-    memcpy(&offset, bytes, sizeof(offset));
-    uint32_t type = is_image ? VK_OBJECT_TYPE_IMAGE : VK_OBJECT_TYPE_BUFFER;
-    p->takes_plain = true;
-    uint64_t handle = hdi_replay_handle(p, type, refs[0]);
-    p->takes_plain = false;
-    uint64_t memory = handle ? hdi_replay_handle(p, VK_OBJECT_TYPE_DEVICE_MEMORY, refs[1]) : 0;
     hdi_replay_object *plain = &p->objects[refs[0]];
-    if (!memory || plain->borrowed || plain->bound)
+    const hdi_replay_object *m = &p->objects[refs[1]];
+    uint64_t handle = plain->handle, memory = m->handle;
+    if (plain->borrowed || plain->bound)
         return fail_to_read(p, object);
     plain->bound = true;
-    const hdi_replay_object *m = &p->objects[refs[1]];
-    if (is_image)
-        p->fn.vkGetImageMemoryRequirements(p->device, AS(VkImage, handle), &needs);
-    else
-        p->fn.vkGetBufferMemoryRequirements(p->device, AS(VkBuffer, handle), &needs);
+    offset *= m->stretch;
     if (offset % needs.alignment || offset > m->bytes || needs.size > m->bytes - offset ||
         !(needs.memoryTypeBits >> m->memory_type & 1))
         return hdi_replay_fail(p, HD_MISSING_FEATURE,
@@ -212,7 +278,7 @@ static bool bind(hdi_replay *p, uint32_t object, bool is_image)
     VkResult result =
         is_image ? p->fn.vkBindImageMemory(p->device, AS(VkImage, handle), AS(VkDeviceMemory, memory), offset)
                  : p->fn.vkBindBufferMemory(p->device, AS(VkBuffer, handle), AS(VkDeviceMemory, memory), offset);
-    p->objects[object] = (hdi_replay_object){.handle = handle, .type = type, .borrowed = true};
+    p->objects[object] = (hdi_replay_object){.handle = handle, .type = plain->type, .borrowed = true};
     return check_object(p, object, result);
 }
 
@@ -438,8 +504,8 @@ static bool make(hdi_replay *p, uint32_t object)
     bool compute = is_made_by(p, object, "vkCreateComputePipelines");
     if (compute || is_made_by(p, object, "vkCreateGraphicsPipelines"))
         return make_pipeline(p, object, compute);
-    if (is_made_by(p, object, "vkBindImageMemory") || is_made_by(p, object, "vkBindBufferMemory"))
-        return bind(p, object, is_made_by(p, object, "vkBindImageMemory"));
+    if (is_bound(p, object))
+        return bind(p, object);
     if (is_made_by(p, object, "vkAllocateMemory"))
         return make_memory(p, object);
     if (is_made_by(p, object, "vkGetSwapchainImagesKHR"))

@@ -77,6 +77,7 @@ typedef struct hdi_replay_object {
     uint64_t bytes; /* of memory */
     void *mapped;
     uint32_t memory_type; /* of memory */
+    uint32_t stretch;     /* of memory: captured offsets times this number are those here */
     uint32_t type;        /* VkObjectType; 0: not made yet */
     bool borrowed;        /* the handle is another object's */
     bool bound;           /* an image or buffer that has its memory, as another object has it */
