@@ -22,6 +22,7 @@ enum { BYTES = 1 << 16 };
 static uintptr_t handles = 16;
 static uint8_t content[BYTES]; /* of the memory that is made last */
 static uint64_t finished;      /* value of every timeline semaphore */
+static VkSemaphore gone;       /* must not be asked */
 
 #define CREATE(name, info_type, handle_type)                                                                           \
     static VkResult VKAPI_PTR fake_##name(VkDevice d, const info_type *info, const VkAllocationCallbacks *a,           \
@@ -79,6 +80,7 @@ NOTHING(vkUpdateDescriptorSets, VkDevice d, uint32_t n, const VkWriteDescriptorS
 NOTHING(vkUpdateDescriptorSetWithTemplate, VkDevice d, VkDescriptorSet s, VkDescriptorUpdateTemplate t, const void *p)
 NOTHING(vkUnmapMemory, VkDevice d, VkDeviceMemory m)
 NOTHING(vkDestroyBuffer, VkDevice d, VkBuffer b, const VkAllocationCallbacks *a)
+NOTHING(vkDestroyDevice, VkDevice d, const VkAllocationCallbacks *a)
 NOTHING(vkDestroySemaphore, VkDevice d, VkSemaphore s, const VkAllocationCallbacks *a)
 
 static VkResult VKAPI_PTR fake_vkCreateInstance(const VkInstanceCreateInfo *i, const VkAllocationCallbacks *a,
@@ -205,6 +207,7 @@ static VkResult VKAPI_PTR fake_vkQueueWaitIdle(VkQueue q)
 
 static VkResult VKAPI_PTR fake_vkGetSemaphoreCounterValue(VkDevice d, VkSemaphore s, uint64_t *value)
 {
+    cr_expect_neq(s, gone);
     *value = finished;
     return VK_SUCCESS;
 }
@@ -249,6 +252,7 @@ static VkResult VKAPI_PTR fake_vkGetSemaphoreCounterValue(VkDevice d, VkSemaphor
     X(vkUpdateDescriptorSetWithTemplate)                                                                               \
     X(vkUnmapMemory)                                                                                                   \
     X(vkDestroyBuffer)                                                                                                 \
+    X(vkDestroyDevice)                                                                                                 \
     X(vkDestroySemaphore)                                                                                              \
     X(vkCreateInstance)                                                                                                \
     X(vkCreateDevice)                                                                                                  \

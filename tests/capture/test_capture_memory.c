@@ -194,10 +194,28 @@ Test(capture_memory, semaphore_goes)
     submit(semaphore, 7);
     memset(content + 8, 0xf0, 16);
     CALL(vkDestroySemaphore)(device, semaphore, NULL);
-    finished = 1; /* less than 7: the one that is gone is not asked */
+    finished = 1;
+    gone = semaphore;
     CALL(vkGetSemaphoreCounterValue)(device, other, &is);
     hd_stream *s = close_device();
     cr_expect_eq(count_of(s, "host read"), 1);
+    hd_stream_free(s);
+}
+
+/* Semaphores of a device that is gone are not asked, either. */
+Test(capture_memory, device_goes)
+{
+    open_device();
+    gone = make_timeline();
+    finished = 0;
+    submit(gone, 1);
+    CALL(vkDestroyDevice)(device, NULL);
+    CALL(vkCreateDevice)
+    (NULL, &(VkDeviceCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO}, NULL, &device);
+    finished = 1;
+    CALL(vkGetSemaphoreCounterValue)(device, make_timeline(), &(uint64_t){0});
+    hd_stream *s = close_device();
+    cr_expect_eq(objects_of(s, "vkCreateDevice"), 1, "the one that was made last");
     hd_stream_free(s);
 }
 

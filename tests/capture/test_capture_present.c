@@ -97,3 +97,61 @@ Test(capture_present, windows)
     presented(true);
     presented(false);
 }
+
+/* A frame of which the so-manyth call of the present that may fail does. */
+static const char *present_with_fault(window *w, uint64_t number, hd_result *result)
+{
+    hdt_faults *f = &hdt_the_faults;
+    hd_resource target;
+    hd_graph_begin(w->graph);
+    cr_assert_eq(hd_vk_swapchain_acquire(w->swapchain, w->graph, &target), HD_OK);
+    hd_resource scene = hd_graph_image(
+        w->graph, &(hd_image_desc){.name = "scene", .width = 32, .height = 32, .format = VK_FORMAT_R8G8B8A8_UNORM});
+    hd_graph_pass(
+        w->graph,
+        &(hd_pass_desc){.name = "draw", .type = HD_PASS_GFX, .root = true, .uses = HD_USES({scene, HD_COLOR_WRITE})});
+    hd_vk_swapchain_show(w->swapchain, w->graph, scene, NULL);
+    cr_assert_eq(hd_vk_frame(w->vk, w->graph), HD_OK);
+    f->failed = NULL;
+    f->failure = VK_ERROR_OUT_OF_HOST_MEMORY;
+    f->fail_at = f->calls + number;
+    *result = hd_vk_swapchain_present(w->swapchain);
+    f->fail_at = 0;
+    return f->failed;
+}
+
+/* The program goes on without the hash, the next image has one, and nothing is left behind. */
+Test(capture_present, calls_that_fail, .timeout = 100)
+{
+    hdt_faults *f = &hdt_the_faults;
+    unsigned failed = 0;
+    hd_result result = HD_OK;
+    hdt_vk_keep_libraries();
+    const char *name = "";
+    int left = 0; /* the window destroys images that it did not make through the faults */
+    for (uint64_t number = 1; name && result == HD_OK; number++) {
+        window w;
+        hd_stream *stream;
+        cr_assert_eq(hd_capture_open(&(hd_capture_desc){.get_instance_proc = hdt_window_proc, .replay = true}), HD_OK);
+        cr_assert_eq(hd_capture_begin(), HD_OK);
+        f->live = 0;
+        open_window_through(&w, hd_capture_get_instance_proc);
+        cr_assert_eq(make(&w, NULL), HD_OK);
+        name = present_with_fault(&w, number, &result);
+        if (result == HD_OK)
+            cr_expect_eq(run(&w, 2), HD_OK, "%s", name);
+        uint32_t shown = hdt_the_window.presented;
+        hd_vk_wait(w.vk);
+        cr_assert_eq(hd_capture_end(&stream), HD_OK);
+        if (name && result == HD_OK) {
+            cr_expect_eq(commands_of(stream, "vkQueuePresentKHR", true), shown - 1, "%s", name);
+            failed++;
+        }
+        hd_stream_free(stream);
+        close_window(&w);
+        hd_capture_close();
+        left = number == 1 ? (int)f->live : left;
+        cr_expect(f->live == left && f->wrong == 0, "%s: %d are left, before %d", name, (int)f->live, left);
+    }
+    cr_expect_geq(failed, 8, "%u", failed);
+}

@@ -124,13 +124,6 @@ static VKAPI_ATTR void VKAPI_CALL fault_vkDestroyInstance(VkInstance instance, c
     real_vkDestroyInstance(instance, memory);
 }
 
-static PFN_vkDestroyDevice real_vkDestroyDevice;
-static VKAPI_ATTR void VKAPI_CALL fault_vkDestroyDevice(VkDevice device, const VkAllocationCallbacks *memory)
-{
-    lives(-1);
-    real_vkDestroyDevice(device, memory);
-}
-
 /* What was submitted to a queue: whether all of it has finished can be seen while there is a signal behind it. */
 static struct fault_queue {
     VkQueue queue;
@@ -139,6 +132,14 @@ static struct fault_queue {
     bool open; /* something was submitted behind that */
 } fault_queues[8];
 static PFN_vkGetSemaphoreCounterValue counter_value;
+
+static PFN_vkDestroyDevice real_vkDestroyDevice;
+static VKAPI_ATTR void VKAPI_CALL fault_vkDestroyDevice(VkDevice device, const VkAllocationCallbacks *memory)
+{
+    lives(-1);
+    memset(fault_queues, 0, sizeof(fault_queues));
+    real_vkDestroyDevice(device, memory);
+}
 
 static struct fault_queue *queue_record(VkQueue queue)
 {
@@ -212,11 +213,12 @@ static VKAPI_ATTR void VKAPI_CALL fault_vkDestroySemaphore(VkDevice device, VkSe
 #define DEVICE_LEVEL(X)                                                                                                \
     PAIR(X, Semaphore)                                                                                                 \
     PAIR(X, CommandPool)                                                                                               \
-    PAIR(X, QueryPool) PAIR(X, Event) PAIR(X, Image) PAIR(X, Buffer) PAIR(X, ImageView) X(vkAllocateMemory)            \
-        X(vkFreeMemory) X(vkMapMemory) X(vkBindImageMemory) X(vkBindBufferMemory) X(vkAllocateCommandBuffers)          \
-            X(vkResetCommandPool) X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkResetEvent) X(vkQueueSubmit2)      \
-                X(vkQueueWaitIdle) X(vkWaitSemaphores) X(vkSignalSemaphore) X(vkGetQueryPoolResults)                   \
-                    X(vkSetDebugUtilsObjectNameEXT) X(vkDestroyDevice)
+    PAIR(X, QueryPool)                                                                                                 \
+    PAIR(X, Event) PAIR(X, Image) PAIR(X, Buffer) PAIR(X, ImageView) X(vkAllocateMemory) X(vkFreeMemory)               \
+        X(vkMapMemory) X(vkBindImageMemory) X(vkBindBufferMemory) X(vkAllocateCommandBuffers) X(vkResetCommandPool)    \
+            X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkResetEvent) X(vkQueueSubmit2) X(vkQueueWaitIdle)         \
+                X(vkWaitSemaphores) X(vkSignalSemaphore) X(vkGetQueryPoolResults) X(vkSetDebugUtilsObjectNameEXT)      \
+                    X(vkDestroyDevice)
 #define INSTANCE_LEVEL(X)                                                                                              \
     X(vkCreateInstance)                                                                                                \
     X(vkDestroyInstance)                                                                                               \

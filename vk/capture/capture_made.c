@@ -66,9 +66,10 @@ void hdi_cap_device_made_locked(VkPhysicalDevice physical, const VkDeviceCreateI
 
 static void VKAPI_PTR hook_vkDestroyDevice(VkDevice device, const VkAllocationCallbacks *memory)
 {
+    hdi_cap_free_readback(); /* without the lock: presents take it behind their own */
     hdi_cap_lock();
     if (hdi_cap.device == device)
-        hdi_cap_free_readback();
+        hdi_cap.check_count = 0;
     hdi_cap_unlock();
     NEXT(vkDestroyDevice)(device, memory);
 }

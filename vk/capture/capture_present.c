@@ -26,6 +26,8 @@ static struct {
 } readback;
 
 #define REAL(name) HDI_CAP_REAL(readback.device, name)
+/* Whether a call made it; else it is null again. */
+#define MADE(call, member) ((call) == VK_SUCCESS || (readback.member = VK_NULL_HANDLE, false))
 
 static void free_buffer(void)
 {
@@ -68,8 +70,8 @@ static bool make_commands(VkDevice device, uint32_t family)
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                     .queueFamilyIndex = family};
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    if (REAL(vkCreateCommandPool)(device, &pool, NULL, &readback.pool) != VK_SUCCESS ||
-        REAL(vkCreateFence)(device, &fence, NULL, &readback.fence) != VK_SUCCESS)
+    if (!MADE(REAL(vkCreateCommandPool)(device, &pool, NULL, &readback.pool), pool) ||
+        !MADE(REAL(vkCreateFence)(device, &fence, NULL, &readback.fence), fence))
         return false;
     VkCommandBufferAllocateInfo one = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = readback.pool, .commandBufferCount = 1};
@@ -90,7 +92,7 @@ static bool make_buffer(uint64_t bytes)
     free_buffer();
     VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes, .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    if (REAL(vkCreateBuffer)(readback.device, &info, NULL, &readback.buffer) != VK_SUCCESS)
+    if (!MADE(REAL(vkCreateBuffer)(readback.device, &info, NULL, &readback.buffer), buffer))
         return false;
     REAL(vkGetBufferMemoryRequirements)(readback.device, readback.buffer, &needs);
     VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
@@ -104,7 +106,7 @@ static bool make_buffer(uint64_t bytes)
     }
     memory.memoryTypeIndex = type;
     void *mapped = NULL;
-    if (type == HD_NONE || REAL(vkAllocateMemory)(readback.device, &memory, NULL, &readback.memory) != VK_SUCCESS ||
+    if (type == HD_NONE || !MADE(REAL(vkAllocateMemory)(readback.device, &memory, NULL, &readback.memory), memory) ||
         REAL(vkBindBufferMemory)(readback.device, readback.buffer, readback.memory, 0) != VK_SUCCESS ||
         REAL(vkMapMemory)(readback.device, readback.memory, 0, VK_WHOLE_SIZE, 0, &mapped) != VK_SUCCESS)
         return false;
@@ -113,7 +115,7 @@ static bool make_buffer(uint64_t bytes)
     return true;
 }
 
-static void record(VkImage image, const VkSwapchainCreateInfoKHR *info)
+static bool record(VkImage image, const VkSwapchainCreateInfoKHR *info)
 {
     VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
                                     .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
@@ -131,7 +133,8 @@ static void record(VkImage image, const VkSwapchainCreateInfoKHR *info)
     const VkPipelineStageFlags copy = VK_PIPELINE_STAGE_TRANSFER_BIT, all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    REAL(vkBeginCommandBuffer)(readback.commands, &begin);
+    if (REAL(vkBeginCommandBuffer)(readback.commands, &begin) != VK_SUCCESS)
+        return false;
     REAL(vkCmdPipelineBarrier)(readback.commands, all, copy, 0, 0, NULL, 0, NULL, 1, &barrier);
     REAL(vkCmdCopyImageToBuffer)
     (readback.commands, image, barrier.newLayout, readback.buffer, 1, &region);
@@ -140,7 +143,7 @@ static void record(VkImage image, const VkSwapchainCreateInfoKHR *info)
     barrier.newLayout = VK_IMAGE_LAYOUT_PRESENT_SRC_KHR;
     REAL(vkCmdPipelineBarrier)
     (readback.commands, copy, all | VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &host, 0, NULL, 1, &barrier);
-    REAL(vkEndCommandBuffer)(readback.commands);
+    return REAL(vkEndCommandBuffer)(readback.commands) == VK_SUCCESS;
 }
 
 /* The image is the present's again when the semaphores are signalled. */
@@ -158,15 +161,14 @@ static bool read_image(VkQueue queue, const VkPresentInfoKHR *present, VkImage i
                            .pCommandBuffers = &readback.commands,
                            .signalSemaphoreCount = present->waitSemaphoreCount,
                            .pSignalSemaphores = present->pWaitSemaphores};
-    if (present->waitSemaphoreCount > 16 || !make_buffer(bytes))
+    if (present->waitSemaphoreCount > 16 || !make_buffer(bytes) || !record(image, info) ||
+        REAL(vkQueueSubmit)(queue, 1, &submit, readback.fence) != VK_SUCCESS)
         return false;
-    record(image, info);
-    if (REAL(vkQueueSubmit)(queue, 1, &submit, readback.fence) != VK_SUCCESS)
+    if (REAL(vkWaitForFences)(readback.device, 1, &readback.fence, VK_TRUE, TIME_LIMIT) != VK_SUCCESS) {
+        memset(&readback, 0, sizeof(readback)); /* the queue has it, and may have it for ever */
         return false;
-    bool there = REAL(vkWaitForFences)(readback.device, 1, &readback.fence, VK_TRUE, TIME_LIMIT) == VK_SUCCESS;
-    if (there)
-        REAL(vkResetFences)(readback.device, 1, &readback.fence);
-    return there;
+    }
+    return REAL(vkResetFences)(readback.device, 1, &readback.fence) == VK_SUCCESS;
 }
 
 void hdi_cap_read_presented(VkQueue queue, const VkPresentInfoKHR *info, hdi_cap_presented out[HDI_CAP_PRESENTED])
@@ -189,11 +191,14 @@ void hdi_cap_read_presented(VkQueue queue, const VkPresentInfoKHR *info, hdi_cap
         hdi_texel_block block = hdi_format_block((uint32_t)made.imageFormat);
         uint64_t bytes =
             (uint64_t)made.imageExtent.width * made.imageExtent.height * made.imageArrayLayers * block.bytes;
-        if (!device || !(made.imageUsage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) || !bytes ||
-            !make_commands(device, family) ||
-            REAL(vkGetSwapchainImagesKHR)(device, info->pSwapchains[i], &count, images) != VK_SUCCESS ||
-            info->pImageIndices[i] >= count || !read_image(queue, info, images[info->pImageIndices[i]], &made, bytes))
+        if (!device || !(made.imageUsage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) || !bytes)
             continue;
+        if (!make_commands(device, family) ||
+            REAL(vkGetSwapchainImagesKHR)(device, info->pSwapchains[i], &count, images) != VK_SUCCESS ||
+            info->pImageIndices[i] >= count || !read_image(queue, info, images[info->pImageIndices[i]], &made, bytes)) {
+            free_all();
+            continue;
+        }
         out[i] = (hdi_cap_presented){images[info->pImageIndices[i]], hdi_hash_bytes(readback.mapped, (size_t)bytes, 0)};
     }
     pthread_mutex_unlock(&lock);
