@@ -321,6 +321,20 @@ static void *make_array(hdi_replay *p, uint32_t count, size_t bytes)
     return array;
 }
 
+/* Memory that the host must see here. */
+static void mark_seen(hdi_replay *p)
+{
+    const hd_stream *s = p->s;
+    for (uint32_t i = 0; i < s->command_count; i++) {
+        const hd_stream_command *c = &s->commands[i];
+        const hdi_replay_word word = hdi_replay_function(p, c->name)->word;
+        hdi_call_reader reader;
+        if ((word == HDI_WORD_WRITE || word == HDI_WORD_READ) &&
+            hdi_replay_open(p, c->data, s->object_count, &reader) && reader.ref_count)
+            p->objects[reader.refs[0]].seen = true;
+    }
+}
+
 static bool begin(hdi_replay *p)
 {
     const hd_stream *s = p->s;
@@ -341,7 +355,10 @@ static bool begin(hdi_replay *p)
     for (uint32_t i = 0; i < s->semaphore_count; i++)
         p->semaphores[i] = (hdi_replay_semaphore){
             .signalled = s->semaphores[i].initial, .count = s->semaphores[i].initial, .turn = UINT64_MAX};
-    return hdi_replay_make_device(p);
+    if (!hdi_replay_make_device(p))
+        return false;
+    mark_seen(p);
+    return p->result == HD_OK;
 }
 
 static void end(hdi_replay *p)

@@ -121,8 +121,8 @@ uint32_t hdi_replay_memory_type(const hdi_replay *p, uint32_t types, VkMemoryPro
 }
 
 /* The type of this device, one of types, for a captured one: that of the same index where it is the same, else one with
- * the same flags, else one that has them among others. */
-static uint32_t type_for(const hdi_replay *p, uint32_t captured, uint32_t types)
+ * the same flags, else one that has them among others, else one that has what is needed. */
+static uint32_t type_for(const hdi_replay *p, uint32_t captured, uint32_t types, bool seen)
 {
     if (captured >= p->captured_memory.memoryTypeCount)
         return UINT32_MAX;
@@ -132,7 +132,8 @@ static uint32_t type_for(const hdi_replay *p, uint32_t captured, uint32_t types)
         same |= (uint32_t)(p->memory.memoryTypes[i].propertyFlags == flags) << i;
     if (same & types & 1u << captured)
         return captured;
-    VkMemoryPropertyFlags needed = flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+    VkMemoryPropertyFlags needed =
+        seen ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT : flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     return hdi_replay_memory_type(p, same & types ? same & types : types, flags, needed);
 }
 
@@ -215,7 +216,7 @@ static bool make_memory(hdi_replay *p, uint32_t object)
     hdi_replay_fit fit;
     if (!fit_memory(p, object, &fit))
         return false;
-    uint32_t type = type_for(p, info->memoryTypeIndex, fit.types);
+    uint32_t type = type_for(p, info->memoryTypeIndex, fit.types, o->seen);
     if (type == UINT32_MAX)
         return hdi_replay_fail(p, HD_MISSING_FEATURE, "object %u: the device has no memory of such a type", object);
     hdi_replay_unchain(&info->pNext, imports, 2);

@@ -81,6 +81,7 @@ typedef struct hdi_replay_object {
     uint32_t type;        /* VkObjectType; 0: not made yet */
     bool borrowed;        /* the handle is another object's */
     bool bound;           /* an image or buffer that has its memory, as another object has it */
+    bool seen;            /* memory that the host writes or reads; known from the beginning */
 } hdi_replay_object;
 
 /* A semaphore, fence or event between threads of the stream: a timeline semaphore. Of binary ones it counts. */
