@@ -148,7 +148,7 @@ Test(capture_memory, spans)
         memcpy(&offset, s->bytes + d->byte_begin, sizeof(offset));
         cr_expect_eq(offset, spans[i][0]);
         cr_expect_eq(offset + d->byte_count - 8, spans[i][1]);
-        cr_expect_eq(x->count, i == 0, "of the buffer, the rest is nobody's");
+        cr_expect_eq(x->count, i == 0, "the bytes behind the buffer have no access");
     }
     const hd_range *cut = &s->accesses[command_of(s, "host write", 0)->begin].range;
     cr_expect(cut->offset == 10 && cut->bytes == 40, "cut to the buffer");

@@ -16,10 +16,9 @@
 
 typedef struct node {
     const hd_stream_barrier *b; /* null: a semaphore, or the head of a submit */
-    uint64_t src, dst, src_near, dst_near;
+    uint64_t src, dst, src_near, dst_near, value;
     uint32_t queue, at, command;
     uint32_t semaphore, turn; /* turn: of a binary one */
-    uint64_t value;
     enum { OF_BARRIER, OF_WAIT, OF_SIGNAL, OF_HEAD } kind;
     bool moves, whole, host;
     uint32_t thread, thread_at; /* HEAD */
