@@ -20,6 +20,13 @@ MAKE(vkCreateImage, VkImageCreateInfo, VkImage)
 MAKE(vkCreateImageView, VkImageViewCreateInfo, VkImageView)
 MAKE(vkCreateRenderPass, VkRenderPassCreateInfo, VkRenderPass)
 MAKE(vkCreateFramebuffer, VkFramebufferCreateInfo, VkFramebuffer)
+static VkResult VKAPI_PTR fake_vkCreateGraphicsPipelines(VkDevice d, VkPipelineCache c, uint32_t n,
+                                                         const VkGraphicsPipelineCreateInfo *i,
+                                                         const VkAllocationCallbacks *a, VkPipeline *out)
+{
+    *out = (VkPipeline)next_handle++;
+    return VK_SUCCESS;
+}
 static void VKAPI_PTR fake_vkGetImageMemoryRequirements(VkDevice d, VkImage i, VkMemoryRequirements *out)
 {
     *out = (VkMemoryRequirements){65536, 65536, 1};
@@ -47,6 +54,7 @@ static PFN_vkVoidFunction VKAPI_PTR fake_proc(VkInstance instance, const char *n
     FAKE(vkCreateImageView)
     FAKE(vkCreateRenderPass)
     FAKE(vkCreateFramebuffer)
+    FAKE(vkCreateGraphicsPipelines)
     FAKE(vkGetImageMemoryRequirements)
     FAKE(vkCmdBeginRenderPass)
     FAKE(vkCmdNextSubpass)
@@ -182,4 +190,23 @@ Test(capture_pass, dependencies_are_judged)
     cr_expect_eq(hd_stream_verify(s, &desc), HD_PLAN_INVALID);
     cr_expect_not_null(strstr(text, "vkCmdNextSubpass"), "%s", text);
     hd_stream_free(s);
+}
+
+/* The second subpass has an input attachment alone. */
+Test(capture_pass, ignored_states_of_pipelines_are_not_followed)
+{
+    void *garbage = (void *)(uintptr_t)16;
+    hd_stream *stream;
+    VkPipeline pipeline;
+    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.get_instance_proc = fake_proc, .replay = true}), HD_OK);
+    cr_assert_eq(hd_capture_begin(), HD_OK);
+    VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                         .pColorBlendState = garbage,
+                                         .pDepthStencilState = garbage,
+                                         .renderPass = make_pass(true),
+                                         .subpass = 1};
+    cr_expect_eq(CALL(vkCreateGraphicsPipelines)(DEVICE, VK_NULL_HANDLE, 1, &info, NULL, &pipeline), VK_SUCCESS);
+    cr_assert_eq(hd_capture_end(&stream), HD_OK);
+    hd_capture_close();
+    hd_stream_free(stream);
 }

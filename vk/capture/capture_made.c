@@ -163,7 +163,7 @@ static VkResult VKAPI_PTR hook_vkGetSwapchainImagesKHR(VkDevice device, VkSwapch
 /* ---- pipelines ---- */
 
 /* Each alone: neither a cache nor another pipeline that it derives from changes what it does. */
-#define PIPELINES(function, info_type)                                                                                 \
+#define PIPELINES(function, info_type, prepare)                                                                        \
     static VkResult VKAPI_PTR hook_##function(VkDevice device, VkPipelineCache cache, uint32_t count,                  \
                                               const info_type *infos, const VkAllocationCallbacks *memory,             \
                                               VkPipeline *out)                                                         \
@@ -174,6 +174,7 @@ static VkResult VKAPI_PTR hook_vkGetSwapchainImagesKHR(VkDevice device, VkSwapch
             info_type one = infos[i];                                                                                  \
             one.flags &= ~(VkPipelineCreateFlags)(VK_PIPELINE_CREATE_DERIVATIVE_BIT |                                  \
                                                   VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT);           \
+            prepare;                                                                                                   \
             write(#info_type, &one);                                                                                   \
             if (out[i])                                                                                                \
                 hdi_cap_made_locked(#function, VK_OBJECT_TYPE_PIPELINE, HDI_CAP_HANDLE(out[i]));                       \
@@ -181,8 +182,8 @@ static VkResult VKAPI_PTR hook_vkGetSwapchainImagesKHR(VkDevice device, VkSwapch
         hdi_cap_unlock();                                                                                              \
         return result;                                                                                                 \
     }
-PIPELINES(vkCreateGraphicsPipelines, VkGraphicsPipelineCreateInfo)
-PIPELINES(vkCreateComputePipelines, VkComputePipelineCreateInfo)
+PIPELINES(vkCreateGraphicsPipelines, VkGraphicsPipelineCreateInfo, hdi_cap_drop_ignored_locked(&one))
+PIPELINES(vkCreateComputePipelines, VkComputePipelineCreateInfo, (void)0)
 
 /* ---- descriptor sets ---- */
 

@@ -140,6 +140,20 @@ static void *made_locked(hdi_cap_kind kind, uint64_t handle)
     return object ? object->made : NULL;
 }
 
+void hdi_cap_drop_ignored_locked(VkGraphicsPipelineCreateInfo *info)
+{
+    const pass_object *p = info->renderPass ? made_locked(HDI_CAP_RENDER_PASS, HDI_CAP_HANDLE(info->renderPass)) : NULL;
+    bool has[] = {[COLOR] = false, [DEPTH] = false, [INPUT] = false, [RESOLVE] = false};
+    if (!p || p->too_large || info->subpass >= p->subpass_count)
+        return;
+    for (uint32_t r = p->reference_begin[info->subpass]; r < p->reference_begin[info->subpass + 1]; r++)
+        has[p->references[r].kind] = true;
+    if (!has[COLOR])
+        info->pColorBlendState = NULL;
+    if (!has[DEPTH])
+        info->pDepthStencilState = NULL;
+}
+
 static VkResult VKAPI_PTR hook_vkCreateRenderPass(VkDevice device, const VkRenderPassCreateInfo *info,
                                                   const VkAllocationCallbacks *memory, VkRenderPass *out)
 {

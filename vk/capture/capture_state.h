@@ -208,6 +208,8 @@ void hdi_cap_unseen_locked(void);
 
 /* ---- capture_pass.c ---- */
 void hdi_cap_forget_run_locked(hdi_cap_commands *commands);
+/* Vulkan ignores states of attachments that the subpass does not have: programs leave anything there. */
+void hdi_cap_drop_ignored_locked(VkGraphicsPipelineCreateInfo *info);
 
 /* ---- capture_submit.c ---- */
 /* The numbers of objects in the stream. HD_NONE: no memory, or too many queues. */
