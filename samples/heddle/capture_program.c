@@ -39,7 +39,9 @@ int capture_program(const char *path, const char *frames, char **arguments)
     if (!find_layer() || !append_variable("VK_INSTANCE_LAYERS", LAYER) || setenv("HEDDLE_CAPTURE_FILE", path, 1) != 0 ||
         setenv("HEDDLE_CAPTURE_FRAMES", frames, 1) != 0)
         return complain(EXIT_INPUT, "the environment of %s cannot be set", arguments[0]);
-    if (stat(path, &info) == 0 && remove(path) != 0) /* so that an old one does not count as made */
+    /* Whether it can be made is known before the program runs; an old one does not count as made. */
+    FILE *file = fopen(path, "wb");
+    if (!file || fclose(file) != 0 || remove(path) != 0)
         return complain(EXIT_INPUT, "%s: %s", path, strerror(errno));
     int error = posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ);
     if (error)
@@ -47,7 +49,8 @@ int capture_program(const char *path, const char *frames, char **arguments)
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (stat(path, &info) != 0)
-        return complain(EXIT_INPUT, "%s made no instance of Vulkan, or ended before its device: there is no %s",
+        return complain(EXIT_INPUT, "%s made no instance of Vulkan, ended before its device, or ran without " LAYER
+                        ": there is no %s",
                         arguments[0], path);
     fprintf(stderr, "%s: what %s gave to Vulkan\n", path, arguments[0]);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)

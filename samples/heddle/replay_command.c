@@ -150,6 +150,18 @@ static int parse(int argc, char **argv, options *o)
     return EXIT_DONE;
 }
 
+/* errno says why not. */
+static bool make_folder(const char *path)
+{
+    struct stat info;
+    if (mkdir(path, 0777) == 0)
+        return true;
+    if (errno != EEXIST || stat(path, &info) != 0)
+        return false;
+    errno = ENOTDIR;
+    return S_ISDIR(info.st_mode);
+}
+
 int replay_command(int argc, char **argv)
 {
     options o = {0};
@@ -166,10 +178,10 @@ int replay_command(int argc, char **argv)
     free(text);
     if (result != HD_OK)
         return complain(EXIT_INPUT, "%s: %s", o.file, error[0] ? error : hd_result_text(result));
-    if (o.pictures && mkdir(o.pictures, 0777) != 0 && errno != EEXIST)
-        status = complain(EXIT_INPUT, "%s: %s", o.pictures, strerror(errno));
-    else
+    if (!o.pictures || make_folder(o.pictures))
         status = replay(stream, &o);
+    else
+        status = complain(EXIT_INPUT, "%s: %s", o.pictures, strerror(errno));
     hd_stream_free(stream);
     return status;
 }

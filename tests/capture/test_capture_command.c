@@ -204,6 +204,8 @@ Test(capture_command, mistakes)
     cr_expect_not_null(strstr(contents("err"), "submit 7 has no command 0"), "%s", contents("err"));
     cr_expect_eq(run("none.json --dead"), 2);
     cr_expect_eq(run("in.json --reduce last /no/such/folder/out.json"), 2);
+    cr_expect_eq(run("/no/such/folder/out.json -- true"), 2);
+    cr_expect_str_eq(contents("err"), "heddle: /no/such/folder/out.json: No such file or directory\n");
     FILE *file = fopen("bad.json", "wb");
     fputs("{\"capture\": 1", file);
     fclose(file);

@@ -129,6 +129,9 @@ Test(replay_command, what_it_refuses)
     cr_expect_eq(run("in.json --device 'no such name'"), 2);
     cr_expect_not_null(strstr(hdt_contents("err"), "its name is another one"), "%s", hdt_contents("err"));
     cr_expect_eq(run("in.json --pictures /proc/nowhere"), 2);
+    cr_expect_eq(run("in.json --pictures in.json"), 2);
+    cr_expect_str_eq(hdt_contents("err"), "heddle: in.json: Not a directory\n");
+    cr_expect_str_empty(hdt_contents("out"));
     s->device = 0;
     write_stream(s, "in.json");
     cr_expect_eq(run("in.json"), 2);
