@@ -43,14 +43,15 @@ static const command commands[] = {
      "  --list                  print the plan or the stream in words, too\n"
      "  --dot OUT, --html OUT   of a capture: pictures of what is broken\n"
      "Sizes are those of the need lines of GRAPH.fgt, else those of the format.\n"},
-    {"capture", capture_command, "FILE --graph dot|json|html [OUT] | --needs COMMAND | --dead | --reduce COMMAND OUT\n"
-     "                      [--frames N] [OUT] -- PROGRAM ...",
-     "which command of a captured stream needs which",
+    {"capture", capture_command, "[--frames N] [OUT] -- PROGRAM ...\n"
+     "       heddle capture FILE --graph dot|json|html [OUT] | --needs COMMAND | --dead | --reduce COMMAND OUT",
+     "captures what a program gives to Vulkan; or says which command of a capture needs which",
+     "  --frames N              write OUT (default capture.json) after N presents; PROGRAM goes on until it ends by\n"
+     "                          itself (default: when PROGRAM destroys its device)\n"
      "  --graph FORMAT          dot, json or html: a picture of what needs what\n"
      "  --needs COMMAND         all that a command needs; with --graph: drawn alone\n"
      "  --dead                  commands and barriers that nothing needs\n"
      "  --reduce COMMAND OUT    a smaller capture: what the command needs\n"
-     "  --frames N              of PROGRAM, which runs and whose calls are captured (until its device goes)\n"
      "COMMAND is SUBMIT:COMMAND, as verify --capture --list numbers them, or last: what is presented, or read by the\n"
      "host, last.\n" FILES},
     {"replay", replay_command, "FILE [options]", "runs a captured stream on a Vulkan device",

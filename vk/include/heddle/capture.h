@@ -2,7 +2,7 @@
  * semaphores, host waits), as a stream of commands that can be kept in a file, looked at, and verified by the rules of
  * Vulkan's synchronization: offline, without the engine, by `heddle verify --capture FILE`.
  *
- *     hd_capture_open(NULL);
+ *     hd_capture_open(NULL);          or a desc; with .replay, hd_capture_begin() stands here, before the instance
  *     ... hd_vk_create with .get_instance_proc = hd_capture_get_instance_proc; or, with an engine's own volk:
  *         volkInitializeCustom(hd_capture_get_instance_proc), volkLoadInstance, volkLoadDevice ...
  *     hd_capture_begin();             nothing under way on the GPU
@@ -10,6 +10,7 @@
  *     hd_vk_wait(vk);
  *     hd_capture_end(&stream);
  *     hd_stream_write(stream, file);
+ *     hd_stream_free(stream);
  *
  * What is seen: all accesses of copies, clears, fills, updates, blits, resolves (each in its box of texels),
  * attachments (load, store, resolve), vertex, index and indirect buffers; of passes of an hd_vk also what they declare,
@@ -58,7 +59,8 @@ PFN_vkVoidFunction VKAPI_PTR hd_capture_get_instance_proc(VkInstance instance, c
 /* The stream holds what is submitted between the two, also from command buffers recorded before. Both when no submit is
  * under way: earlier work counts as finished, and a wait for what comes later would look like one for nothing.
  * HD_OK, HD_INVALID_ARGUMENT (with hd_capture_desc.replay also: an instance was made since the capture was opened),
- * HD_TOO_LARGE: more than 15 queues and threads, HD_OUT_OF_MEMORY (the stream is dropped). */
+ * HD_TOO_LARGE: more than 15 queues and threads, HD_OUT_OF_MEMORY (the stream is dropped). The caller owns *out;
+ * hd_stream_free frees it. */
 hd_result hd_capture_begin(void);
 hd_result hd_capture_end(hd_stream **out);
 

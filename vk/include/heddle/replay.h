@@ -33,7 +33,7 @@ typedef struct hd_replay_desc {
 } hd_replay_desc;
 
 typedef struct hd_replay_report {
-    uint32_t submits, commands;
+    uint32_t submits, commands;   /* of the device's queues, with presents; those of the host are not counted */
     uint32_t contents, different; /* looked at; of them not what the capture saw */
 } hd_replay_report;
 
