@@ -54,12 +54,13 @@ static uint32_t *room_of(const hd_stream *s, const array *a)
     return (uint32_t *)((char *)s + a->room);
 }
 
+/* For none, too, so that data without bytes points somewhere. */
 static bool make_room(hd_stream *s, int which, uint32_t more)
 {
     const array *a = &arrays[which];
-    uint32_t count = *count_of(s, a);
-    return more < UINT32_MAX - count &&
-           hdi_grow(&s->allocator, pointer_of(s, a), room_of(s, a), count + more, a->bytes) == HD_OK;
+    uint32_t count = *count_of(s, a), least = count + (more ? more : 1);
+    return more < UINT32_MAX - count - 1 &&
+           hdi_grow(&s->allocator, pointer_of(s, a), room_of(s, a), least, a->bytes) == HD_OK;
 }
 
 static void *append(hd_stream *s, int which)
@@ -184,7 +185,7 @@ hd_result hd_stream_copy(const hd_stream *from, hd_stream **out)
     for (int i = QUEUES; i < ARRAYS; i++) {
         const array *a = &arrays[i];
         uint32_t count = *count_of(from, a);
-        if (hdi_grow(&s->allocator, pointer_of(s, a), room_of(s, a), count, a->bytes) != HD_OK) {
+        if (!make_room(s, i, count)) {
             hd_stream_free(s);
             return HD_OUT_OF_MEMORY;
         }

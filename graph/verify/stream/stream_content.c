@@ -511,8 +511,9 @@ static hd_result find_scopes(content *w)
     if (!list)
         return HD_OUT_OF_MEMORY;
     for (uint32_t u = 0; u < v->d.use_count; u++) {
-        if (access_of(w, u)->scope && !(access_of(w, u)->flags & HD_STREAM_DECLARED))
-            list[count++] = (scope_use){access_of(w, u)->scope, node_of(w, u), u};
+        const hd_stream_access *a = access_of(w, u);
+        if (a->scope && !(a->flags & HD_STREAM_DECLARED) && node_of(w, u) != HDI_NONE) /* none: it waits for nothing */
+            list[count++] = (scope_use){a->scope, node_of(w, u), u};
     }
     if (count)
         qsort(list, count, sizeof(*list), by_scope);

@@ -322,7 +322,10 @@ static void open_target(order *o, const hdi_gpair *pair)
     t->step = b->command_step[command];
     t->queue = v->pass_queue[command];
     t->stages = v->use_stage[access];
+    /* No access of Vulkan has 64 kinds. One of a file may have more: what shows the others is not looked for. */
     for (uint32_t j = v->kind_begin[access]; memory && j < v->kind_begin[access + 1]; j++) {
+        if (j - v->kind_begin[access] == 64)
+            break;
         t->kinds |= UINT64_C(1) << (j - v->kind_begin[access]);
         t->stages &= ~v->kind_stage[v->access_kind[j]]; /* what shows it leads there */
     }
