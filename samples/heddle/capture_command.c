@@ -122,9 +122,14 @@ static void print_node(const capture *c, uint32_t n)
     printf("%u:%u  %s", node->submit, node->command - submit->command_begin, s->strings[command->name]);
     if (command->label != HD_NONE)
         printf(" of '%s'", s->strings[command->label]);
-    if (node->kind == HD_STREAM_NODE_BARRIER)
-        printf(": barrier %u", node->element - command->begin);
-    else if (command->changes)
+    if (node->kind == HD_STREAM_NODE_BARRIER) {
+        uint32_t resource = s->barriers[node->element].resource;
+        printf(": barrier %u of ", node->element - command->begin);
+        if (resource == HD_NONE)
+            fputs("all memory", stdout);
+        else
+            print_resource(s, resource);
+    } else if (command->changes)
         printf(", changes %u %s", command->changes, s->strings[s->objects[command->changes].name]);
     printf(", queue %u, frame %u\n", submit->queue, submit->frame);
 }

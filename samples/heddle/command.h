@@ -70,6 +70,7 @@ int complain_value(const char *value, const char *option);
 void print_stages(uint64_t mask);
 void print_accesses(uint64_t mask);
 /* A captured stream, a line a submit, command, barrier and access. */
+void print_resource(const hd_stream *stream, uint32_t index);
 void print_stream(const hd_stream *stream);
 
 /* A whole file ("-": standard input) in malloc'ed memory, or null after a complaint. */

@@ -4,7 +4,7 @@
 
 /* A captured stream to read: what each submit waits for, what its commands touch and order, what it signals. */
 
-static void print_resource(const hd_stream *s, uint32_t index)
+void print_resource(const hd_stream *s, uint32_t index)
 {
     const hd_stream_resource *r = &s->resources[index];
     printf("%s %u", r->aspects ? "image" : "buffer", index);

@@ -74,6 +74,8 @@ Test(capture_command, dead_and_needs)
     put_stream();
     cr_assert_eq(run("in.json --dead"), 0);
     cr_expect_not_null(strstr(contents("out"), "0:0  dead_fill of 'pass', queue 0, frame 0\n"), "%s", contents("out"));
+    cr_expect_not_null(strstr(contents("out"), "barrier: barrier 0 of all memory, queue 0, frame 0\n"), "%s",
+                       contents("out"));
     cr_expect_not_null(strstr(contents("out"), "1 commands and 1 barriers are dead\n"), "%s", contents("out"));
     cr_assert_eq(run("in.json --needs last"), 0);
     cr_expect_null(strstr(contents("out"), "dead_fill"));
