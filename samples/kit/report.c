@@ -141,7 +141,8 @@ bool kit_write_plan(struct kit *kit)
         if (result == HD_IO)
             kit_report_file(kit, path);
         if (result == HD_NO_PAGE || result == HD_UNSUPPORTED) { /* no d3; without timestamps */
-            printf("%-15s none: %s\n", files[i].name, hd_result_text(result));
+            printf("%-15s none: %s\n", files[i].name,
+                   result == HD_UNSUPPORTED ? "frames have no times" : hd_result_text(result));
             result = HD_OK;
         }
         if (!kit_check(kit, result))
