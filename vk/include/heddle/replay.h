@@ -37,12 +37,14 @@ typedef struct hd_replay_report {
     uint32_t contents, different; /* looked at; of them not what the capture saw */
 } hd_replay_report;
 
-/* Runs the stream from its beginning to its end; one thread, which waits for the device. desc and report may be null.
- * HD_OK: it ran, whatever report.different says. HD_INVALID_ARGUMENT: the stream has no data (.replay was not set when
- * it was captured), or data that cannot be what it says; the message names the command. HD_MISSING_FEATURE: the device
- * lacks what it needs, or the stream has a command that the capture cannot carry; the message says what. HD_UNSUPPORTED:
- * heddle was built without the registry of Vulkan. HD_NO_LOADER, HD_NO_DEVICE, HD_VULKAN (also: the validation layer has
- * messages), HD_DEVICE_LOST, HD_OUT_OF_DEVICE_MEMORY, HD_OUT_OF_MEMORY, HD_TOO_LARGE. Nothing is left behind. */
+/* Runs the stream from its beginning to its end; one thread, which waits for the device. desc and report may be
+ * null. HD_OK: it ran, whatever report.different says. HD_INVALID_ARGUMENT: the stream has no data (.replay was not
+ * set when it was captured), or data that cannot be what it says; the message names the command. HD_MISSING_FEATURE:
+ * the device lacks what it needs, or the stream has a command that the capture cannot carry; the message says what.
+ * HD_UNSUPPORTED: heddle was built without the registry of Vulkan. HD_NO_LOADER, HD_NO_DEVICE, HD_VULKAN (also: the
+ * validation layer has messages), HD_DEVICE_LOST, HD_OUT_OF_DEVICE_MEMORY, HD_OUT_OF_MEMORY, HD_TOO_LARGE. Nothing
+ * is left behind. What the calls were given goes to the driver as it is: on values that Vulkan does not allow a
+ * driver may crash. */
 hd_result hd_replay(const hd_stream *stream, const hd_replay_desc *desc, hd_replay_report *report);
 
 HD_API_END
