@@ -190,8 +190,7 @@ Test(stream_graph, needs_of_random_streams)
             cr_assert_eq(hd_stream_graph_needs(g, keep), HD_OK);
             hdt_content part = hdt_content_of(s, g, keep);
             defined += whole.seen[y] != 0;
-            cr_assert(hdt_content_same(&whole, &part, y), "seed %llu: node %u",
-                      (unsigned long long)(base + i), y);
+            cr_assert(hdt_content_same(&whole, &part, y), "seed %llu: node %u", (unsigned long long)(base + i), y);
             for (uint32_t x = 0; x < g->node_count; x++)
                 left_out += !keep[x];
             for (uint32_t e = 0; e < g->edge_count; e++) /* neither goes without the other */
@@ -495,6 +494,27 @@ Test(stream_graph, what_is_seen_behind_a_signal)
     uint32_t second = g->command_node[1], seen = g->command_node[2];
     cr_expect_lt(second, seen);
     cr_expect(has_edge(g, second, seen, HD_STREAM_EDGE_CONTENT));
+    hd_stream_graph_free(g);
+    hd_stream_free(s);
+}
+
+/* Of two barriers behind a fill one shows it to the host, the other to no command. */
+Test(stream_graph, barriers_for_the_host_live)
+{
+    static const char text[] =
+        "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}], \"semaphores\": [], \"resources\": "
+        "[{\"bytes\": 8}], \"submits\": [{\"name\": \"s\", \"queue\": 0, \"commands\": [{\"kind\": \"access\", "
+        "\"name\": \"fill\", \"list\": [{\"resource\": 0, \"stages\": 4096, \"access\": 4096, \"range\": [0, 8]}]}, "
+        "{\"kind\": \"barrier\", \"name\": \"b\", \"list\": [{\"src_stages\": 4096, \"src_access\": 4096, "
+        "\"dst_stages\": 16384, \"dst_access\": 8192}, {\"src_stages\": 4096, \"src_access\": 4096, \"dst_stages\": "
+        "4096, \"dst_access\": 2048}]}]}]}";
+    hd_stream *s = NULL;
+    cr_assert_eq(hd_stream_read(text, strlen(text), NULL, &s, NULL, 0), HD_OK);
+    hd_stream_graph *g = graph_of(s);
+    uint8_t live[3];
+    cr_assert_eq(g->node_count, 3);
+    cr_assert_eq(hd_stream_graph_live(g, true, live), HD_OK);
+    cr_expect(live[0] && live[1] && !live[2]);
     hd_stream_graph_free(g);
     hd_stream_free(s);
 }

@@ -14,7 +14,7 @@
  * still come before. O(accesses * segments of their ranges * writes that stand there ^ 2); few stand at once.
  */
 
-enum { MOST_STEPS = 1000, PRESENT_SRC = 1000001002 };
+enum { MOST_STEPS = 1000, PRESENT_SRC = 1000001002, HOST_STAGE = 1 << 14, HOST_READ = 1 << 13, MEMORY_READ = 1 << 15 };
 
 typedef struct gentry {
     hd_stream_box box;
@@ -564,6 +564,18 @@ static void mark_end(content *w)
     }
 }
 
+/* A barrier shows the host what stands in memory: nothing in the stream says when the host looks there. */
+static void mark_host(content *w, uint32_t n)
+{
+    hdi_gbuild *b = w->b;
+    uint32_t node = b->sync_node[n];
+    if (node == HDI_NONE || b->node[node].kind != HD_STREAM_NODE_BARRIER)
+        return;
+    const hd_stream_barrier *barrier = &b->c.s->barriers[b->node[node].element];
+    if (barrier->dst_stages & HOST_STAGE && barrier->dst_access & (HOST_READ | MEMORY_READ))
+        b->root[node] |= HDI_GROOT_OUT;
+}
+
 hd_result hdi_graph_content(hdi_gbuild *b)
 {
     content w = {.b = b};
@@ -578,6 +590,8 @@ hd_result hdi_graph_content(hdi_gbuild *b)
             walk_transition(&w, step->index);
         else if (step->kind == HDI_GSTEP_SPREAD)
             walk_barrier(&w, step->index);
+        if (step->kind == HDI_GSTEP_SPREAD)
+            mark_host(&w, step->index);
     }
     if (result == HD_OK)
         mark_end(&w);
