@@ -187,7 +187,7 @@ function paintNode(c, n, color, u) {
     if (w > 40 && n.kind === "command") {
         c.fillStyle = n.live ? "#fff" : own;
         c.font = "10px system-ui, sans-serif";
-        const text = n.label || n.name.replace(/^vkCmd/, "");
+        const text = n.label || n.name.replace(/^vk(Cmd|Queue)?/, "");
         c.fillText(text.length > w / 5.5 ? text.slice(0, Math.floor(w / 5.5)) + "…" : text, x - w / 2 + 4, y + 3, w - 8);
     }
     c.globalAlpha = 1;
@@ -248,8 +248,9 @@ function paintFrames(c, color) {
         if (x < edge)
             continue;
         c.fillStyle = color.get("muted");
-        c.fillText(`frame ${n.frame}`, x + 4, 22);
-        edge = x + 70;
+        const text = `frame ${n.frame}`;
+        c.fillText(text, x + 4, 22);
+        edge = x + c.measureText(text).width + 12;
     }
 }
 function paint() {
