@@ -11,9 +11,10 @@
 #include "random.h"
 #include "random_graph.h"
 #include "random_stream.h"
+#include "slow.h"
 #include "stream_content.h"
 
-enum { SUBMITS = 5, SEEDS = 3000 };
+enum { SUBMITS = 5, SEEDS = HDT_SLOW ? 600 : 3000 };
 
 static hd_stream_graph *graph_of(const hd_stream *s)
 {
