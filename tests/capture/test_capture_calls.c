@@ -94,21 +94,21 @@ SUCCESS(vkGetSemaphoreCounterValue, VkDevice d, VkSemaphore s, uint64_t *v)
 
 #define FAKES(X)                                                                                                       \
     X(vkCreateImage)                                                                                                   \
-    X(vkCreateBuffer) X(vkCreateImageView) X(vkAllocateMemory) X(vkCreateSemaphore) X(vkCreateFence)                   \
-        X(vkCmdCopyBuffer) X(vkCmdCopyBuffer2) X(vkCmdCopyImage) X(vkCmdCopyImage2) X(vkCmdResolveImage)               \
-            X(vkCmdResolveImage2) X(vkCmdBlitImage) X(vkCmdBlitImage2) X(vkCmdCopyBufferToImage)                       \
-                X(vkCmdCopyBufferToImage2) X(vkCmdCopyImageToBuffer) X(vkCmdCopyImageToBuffer2) X(vkCmdFillBuffer)     \
-                    X(vkCmdUpdateBuffer) X(vkCmdCopyQueryPoolResults) X(vkCmdClearDepthStencilImage)                   \
-                        X(vkCmdBindVertexBuffers) X(vkCmdBindVertexBuffers2) X(vkCmdBindIndexBuffer) X(vkCmdDraw)      \
-                            X(vkCmdDrawIndexed) X(vkCmdDrawIndirect) X(vkCmdDrawIndexedIndirect)                       \
-                                X(vkCmdDrawIndirectCount) X(vkCmdDrawIndexedIndirectCount) X(vkCmdDispatchIndirect)    \
-                                    X(vkCmdBeginRendering) X(vkCmdEndRendering) X(vkCmdBeginDebugUtilsLabelEXT)        \
-                                        X(vkCmdEndDebugUtilsLabelEXT) X(vkCmdExecuteCommands) X(vkCmdBeginRenderPass)  \
-                                            X(vkCmdPipelineBarrier) X(vkGetImageMemoryRequirements)                    \
-                                                X(vkBindImageMemory) X(vkBindBufferMemory) X(vkMapMemory)              \
-                                                    X(vkSetDebugUtilsObjectNameEXT) X(vkQueueSubmit) X(vkQueueSubmit2) \
-                                                        X(vkQueuePresentKHR) X(vkAcquireNextImageKHR)                  \
-                                                            X(vkAcquireNextImage2KHR) X(vkGetSemaphoreCounterValue)
+    X(vkCreateBuffer)                                                                                                  \
+    X(vkCreateImageView) X(vkAllocateMemory) X(vkCreateSemaphore) X(vkCreateFence) X(vkCmdCopyBuffer)                  \
+        X(vkCmdCopyBuffer2) X(vkCmdCopyImage) X(vkCmdCopyImage2) X(vkCmdResolveImage) X(vkCmdResolveImage2)            \
+            X(vkCmdBlitImage) X(vkCmdBlitImage2) X(vkCmdCopyBufferToImage) X(vkCmdCopyBufferToImage2)                  \
+                X(vkCmdCopyImageToBuffer) X(vkCmdCopyImageToBuffer2) X(vkCmdFillBuffer) X(vkCmdUpdateBuffer)           \
+                    X(vkCmdCopyQueryPoolResults) X(vkCmdClearDepthStencilImage) X(vkCmdBindVertexBuffers)              \
+                        X(vkCmdBindVertexBuffers2) X(vkCmdBindIndexBuffer) X(vkCmdDraw) X(vkCmdDrawIndexed)            \
+                            X(vkCmdDrawIndirect) X(vkCmdDrawIndexedIndirect) X(vkCmdDrawIndirectCount)                 \
+                                X(vkCmdDrawIndexedIndirectCount) X(vkCmdDispatchIndirect) X(vkCmdBeginRendering)       \
+                                    X(vkCmdEndRendering) X(vkCmdBeginDebugUtilsLabelEXT) X(vkCmdEndDebugUtilsLabelEXT) \
+                                        X(vkCmdExecuteCommands) X(vkCmdBeginRenderPass) X(vkCmdPipelineBarrier)        \
+                                            X(vkGetImageMemoryRequirements) X(vkBindImageMemory) X(vkBindBufferMemory) \
+                                                X(vkMapMemory) X(vkSetDebugUtilsObjectNameEXT) X(vkQueueSubmit)        \
+                                                    X(vkQueueSubmit2) X(vkQueuePresentKHR) X(vkAcquireNextImageKHR)    \
+                                                        X(vkAcquireNextImage2KHR) X(vkGetSemaphoreCounterValue)
 
 static PFN_vkVoidFunction VKAPI_PTR fake_proc(VkInstance instance, const char *name)
 {

@@ -96,24 +96,52 @@ Test(capture_command, the_smaller_stream_verifies)
                  "%s", contents("err"));
 }
 
-/* A stream with data: the display reads what 0:2 draws with set 4, which the host has changed; the host writes after. */
+/* A stream with data: the display reads what 0:2 draws with set 4, which the host has changed; the host writes after.
+ */
 #define SEEN(name, resource, access, more)                                                                             \
-    "{\"kind\": \"access\", \"name\": \"" name "\", " more "\"list\": [{\"resource\": " resource ", \"stages\": 16384, "     \
+    "{\"kind\": \"access\", \"name\": \"" name "\", " more "\"list\": [{\"resource\": " resource                       \
+    ", \"stages\": 16384, "                                                                                            \
     "\"access\": " access ", \"flags\": 4, \"range\": [0, 64]}]}"
 #define HOST(commands) "{\"name\": \"host\", \"queue\": 1, \"commands\": [" commands "]}"
-static const char replayed[] =
-    "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}, {\"kind\": 3}], \"semaphores\": [], \"device\": 1, "
-    "\"objects\": [{\"name\": \"vkCreateDevice\", \"data\": \"\"}, {\"name\": \"vkAllocateMemory\", \"refs\": [1], \"data\": "
-    "\"AAAA\"}, {\"name\": \"vkCreateSampler\", \"refs\": [1], \"data\": \"\"}, {\"name\": \"vkAllocateDescriptorSets\", \"refs\": "
-    "[1], \"data\": \"\"}], \"resources\": [{\"bytes\": 64, \"object\": 2}, {\"bytes\": 64, \"object\": 3}], \"submits\": ["
-    HOST(SEEN("host write", "0", "16384", "\"refs\": [2], \"data\": \"AAAA\", ") ", "
-         "{\"kind\": \"access\", \"name\": \"vkUpdateDescriptorSets\", \"changes\": 4, \"refs\": [4], \"data\": \"\", \"list\": []}")
-    ", {\"name\": \"submit\", \"queue\": 0, \"thread\": 1, \"commands\": ["
-    "{\"kind\": \"access\", \"name\": \"unused\", \"buffer\": 1, \"refs\": [3], \"data\": \"\", \"sets\": 1, \"list\": []}, "
-    "{\"kind\": \"access\", \"name\": \"bind\", \"buffer\": 1, \"refs\": [4], \"data\": \"AAAAAA==\", \"sets\": 4, \"list\": []}, "
-    "{\"kind\": \"access\", \"name\": \"draw\", \"buffer\": 1, \"data\": \"\", \"uses\": 4, \"list\": [" ACCESS("0", "4096") "]}]}, "
-    "{\"name\": \"vkQueuePresentKHR\", \"queue\": 0, \"commands\": [" SEEN("vkQueuePresentKHR", "0", "32768", "") "]}, "
-    HOST(SEEN("host write", "1", "16384", "\"refs\": [2], \"data\": \"AAAA\", ")) "]}";
+static const char replayed[] = "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}, {\"kind\": 3}], "
+                               "\"semaphores\": [], \"device\": 1, "
+                               "\"objects\": [{\"name\": \"vkCreateDevice\", \"data\": \"\"}, {\"name\": "
+                               "\"vkAllocateMemory\", \"refs\": [1], \"data\": "
+                               "\"AAAA\"}, {\"name\": \"vkCreateSampler\", \"refs\": [1], \"data\": \"\"}, {\"name\": "
+                               "\"vkAllocateDescriptorSets\", \"refs\": "
+                               "[1], \"data\": \"\"}], \"resources\": [{\"bytes\": 64, \"object\": 2}, {\"bytes\": 64, "
+                               "\"object\": 3}], \"submits\": [" HOST(SEEN(
+                                   "host write", "0", "16384",
+                                   "\"refs\": [2], \"data\": \"AAAA\", ") ", "
+                                                                          "{\"kind\": \"access\", \"name\": "
+                                                                          "\"vkUpdateDescriptorSets\", \"changes\": 4, "
+                                                                          "\"refs\": [4], \"data\": \"\", \"list\": "
+                                                                          "[]}") ", {\"name\": \"submit\", \"queue\": "
+                                                                                 "0, \"thread\": 1, \"commands\": ["
+                                                                                 "{\"kind\": \"access\", \"name\": "
+                                                                                 "\"unused\", \"buffer\": 1, \"refs\": "
+                                                                                 "[3], \"data\": \"\", \"sets\": 1, "
+                                                                                 "\"list\": []}, "
+                                                                                 "{\"kind\": \"access\", \"name\": "
+                                                                                 "\"bind\", \"buffer\": 1, \"refs\": "
+                                                                                 "[4], \"data\": \"AAAAAA==\", "
+                                                                                 "\"sets\": 4, \"list\": []}, "
+                                                                                 "{\"kind\": \"access\", \"name\": "
+                                                                                 "\"draw\", \"buffer\": 1, \"data\": "
+                                                                                 "\"\", \"uses\": 4, \"list\": "
+                                                                                 "[" ACCESS(
+                                                                                     "0",
+                                                                                     "4096") "]}]}, "
+                                                                                             "{\"name\": "
+                                                                                             "\"vkQueuePresentKHR\", "
+                                                                                             "\"queue\": 0, "
+                                                                                             "\"commands\": [" SEEN(
+                                                                                                 "vkQueuePresentKHR",
+                                                                                                 "0", "32768",
+                                                                                                 "") "]}, " HOST(SEEN("host write",
+                                                                                                                      "1",
+                                                                                                                      "16384",
+                                                                                                                      "\"refs\": [2], \"data\": \"AAAA\", ")) "]}";
 
 static void put_replayed(void)
 {
@@ -127,11 +155,13 @@ Test(capture_command, what_the_last_present_needs)
 {
     put_replayed();
     cr_assert_eq(run("in.json --needs last"), 0, "%s", contents("err"));
-    cr_expect_str_eq(contents("out"), "0:1  vkUpdateDescriptorSets, changes 4 vkAllocateDescriptorSets, queue 1, frame 0\n"
-                                      "1:1  bind, queue 0, frame 0\n1:2  draw, queue 0, frame 0\n"
-                                      "2:0  vkQueuePresentKHR, queue 0, frame 0\n");
+    cr_expect_str_eq(contents("out"),
+                     "0:1  vkUpdateDescriptorSets, changes 4 vkAllocateDescriptorSets, queue 1, frame 0\n"
+                     "1:1  bind, queue 0, frame 0\n1:2  draw, queue 0, frame 0\n"
+                     "2:0  vkQueuePresentKHR, queue 0, frame 0\n");
     cr_assert_eq(run("in.json --reduce last out.json"), 0);
-    cr_expect_not_null(strstr(contents("err"), "4 of 7 commands, 0 of 0 barriers, 3 of 4 objects"), "%s", contents("err"));
+    cr_expect_not_null(strstr(contents("err"), "4 of 7 commands, 0 of 0 barriers, 3 of 4 objects"), "%s",
+                       contents("err"));
     cr_expect_null(strstr(contents("out.json"), "vkCreateSampler"));
     cr_expect_not_null(strstr(contents("out.json"), "vkAllocateMemory")); /* of the buffer */
 }
@@ -141,7 +171,8 @@ Test(capture_command, objects_are_named)
     put_replayed();
     cr_assert_eq(system("'" HEDDLE_BINARY_DIR "/samples/heddle/heddle' verify --capture in.json --list >out 2>err"), 0);
     cr_expect_not_null(strstr(contents("out"), "object 2 vkAllocateMemory, 3 bytes, names 1 vkCreateDevice\n"));
-    cr_expect_not_null(strstr(contents("out"), "1 bind, 4 bytes, names 4 vkAllocateDescriptorSets\n"), "%s", contents("out"));
+    cr_expect_not_null(strstr(contents("out"), "1 bind, 4 bytes, names 4 vkAllocateDescriptorSets\n"), "%s",
+                       contents("out"));
     cr_expect_not_null(strstr(contents("out"), "HOST, seen\n"));
     cr_assert_eq(run("in.json --graph json"), 0);
     cr_expect_not_null(strstr(contents("out"), "\"bytes\": 4, \"objects\": [4]"), "%s", contents("out"));

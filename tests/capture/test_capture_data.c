@@ -82,7 +82,8 @@ Test(capture_data, commands)
     uint64_t offset;
     memcpy(&offset, r.bytes, sizeof(offset));
     cr_expect_eq(offset, 256);
-    const hd_stream_command *stipple = command_of(s, "vkCmdSetLineStippleEXT", 0);
+    bool core = count_of(s, "vkCmdSetLineStipple"); /* its name since Vulkan 1.4 */
+    const hd_stream_command *stipple = command_of(s, core ? "vkCmdSetLineStipple" : "vkCmdSetLineStippleEXT", 0);
     cr_expect_eq(stipple->sets, HD_STREAM_STATE_OTHER);
     cr_expect(command_of(s, "vkCmdClearAttachments", 0)->uses & HD_STREAM_STATE_PIPELINE(0), "it is like a draw");
     cr_expect(command_of(s, "vkCmdDispatch", 0)->uses & HD_STREAM_STATE_OTHER);

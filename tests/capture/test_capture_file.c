@@ -28,15 +28,15 @@ static void take(const char *text, void *user)
 #define HEAD                                                                                                           \
     "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}, {\"kind\": 2, \"family\": 1}, {\"kind\": 3}],"        \
     "\"semaphores\": [{}, {}, {\"binary\": 1}], \"resources\": ["                                                      \
-    "{\"memory\": 0, \"bytes\": 256, \"flags\": 1, \"name\": \"a\"}, {\"memory\": 0, \"offset\": 256, \"bytes\": 256},"              \
+    "{\"memory\": 0, \"bytes\": 256, \"flags\": 1, \"name\": \"a\"}, {\"memory\": 0, \"offset\": 256, \"bytes\": "     \
+    "256},"                                                                                                            \
     "{\"memory\": 0, \"offset\": 512, \"bytes\": 4096, \"mips\": 2, \"layers\": 2, \"aspects\": 1, \"name\": \"i\"},"  \
     "{\"memory\": 0, \"bytes\": 64}], \"submits\": ["
 #define SUBMIT(queue, commands) "{\"name\": \"vkQueueSubmit2\", \"queue\": " queue ", \"commands\": [" commands "]}"
 #define SYNCED(queue, waits, commands, signals)                                                                        \
-    "{\"name\": \"vkQueueSubmit2\", \"queue\": " queue ", \"thread\": 2, \"waits\": [" waits                          \
+    "{\"name\": \"vkQueueSubmit2\", \"queue\": " queue ", \"thread\": 2, \"waits\": [" waits                           \
     "], \"commands\": [" commands "], \"signals\": [" signals "]}"
-#define SYNC(semaphore, value, stages)                                                                                 \
-    "{\"semaphore\": " semaphore ", \"value\": " value ", \"stages\": " stages "}"
+#define SYNC(semaphore, value, stages) "{\"semaphore\": " semaphore ", \"value\": " value ", \"stages\": " stages "}"
 #define ALL "65536"
 #define COPY "4294967296"
 #define CLEAR "34359738368"
@@ -46,12 +46,16 @@ static void take(const char *text, void *user)
 #define WRITE(resource) ACCESS("fill", resource, CLEAR, "4096", "\"range\": [0, 64]")
 #define READ(resource) ACCESS("copy", resource, COPY, "2048", "\"range\": [32, 32]")
 #define DECLARED(resource, offset, access)                                                                             \
-    "{\"kind\": \"access\", \"name\": \"pass\", \"group\": 1, \"list\": [{\"resource\": " resource                   \
+    "{\"kind\": \"access\", \"name\": \"pass\", \"group\": 1, \"list\": [{\"resource\": " resource                     \
     ", \"stages\": 4294967296, \"access\": " access ", \"flags\": 1, \"range\": [" offset ", 64]}]}"
-#define FILLED ACCESS("fill", "0", CLEAR, "4096", "\"range\": [0, 128]") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", ALL, "6144"))
+#define FILLED                                                                                                         \
+    ACCESS("fill", "0", CLEAR, "4096", "\"range\": [0, 128]")                                                          \
+    "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", ALL, "6144"))
 #define OF_PASS(what) "{\"group\": 1, \"kind\": \"access\", " what
-#define WRITE_OF "\"name\": \"fill\", \"list\": [{\"resource\": 0, \"stages\": " CLEAR ", \"access\": 4096, \"range\": [0, 64]}]}"
-#define READ_OF "\"name\": \"copy\", \"list\": [{\"resource\": 0, \"stages\": " COPY ", \"access\": 2048, \"range\": [0, 64]}]}"
+#define WRITE_OF                                                                                                       \
+    "\"name\": \"fill\", \"list\": [{\"resource\": 0, \"stages\": " CLEAR ", \"access\": 4096, \"range\": [0, 64]}]}"
+#define READ_OF                                                                                                        \
+    "\"name\": \"copy\", \"list\": [{\"resource\": 0, \"stages\": " COPY ", \"access\": 2048, \"range\": [0, 64]}]}"
 #define BARRIERS(kind, list) "{\"kind\": \"" kind "\", \"name\": \"barrier\", \"event\": 1, \"list\": [" list "]}"
 #define MASKS(src, src_access, dst, dst_access)                                                                        \
     "\"src_stages\": " src ", \"src_access\": " src_access ", \"dst_stages\": " dst ", \"dst_access\": " dst_access
@@ -63,8 +67,10 @@ static void take(const char *text, void *user)
 #define CLEARED ACCESS("clear", "2", CLEAR, "4096", "\"layout\": 7, \"range\": [0, 2, 0, 2]")
 #define MIP(layout) ACCESS("copy", "2", COPY, "2048", "\"layout\": " layout ", \"range\": [1, 1, 0, 1]")
 #define TO_SRC LAYOUT(MASKS(CLEAR, "4096", COPY, "2048"), "7", "6", "")
-#define RELEASE BARRIERS("barrier", LAYOUT(MASKS(CLEAR, "4096", "0", "0"), "7", "6", ", \"src_family\": 0, \"dst_family\": 1"))
-#define ACQUIRE BARRIERS("barrier", LAYOUT(MASKS("0", "0", COPY, "2048"), "7", "6", ", \"src_family\": 0, \"dst_family\": 1"))
+#define RELEASE                                                                                                        \
+    BARRIERS("barrier", LAYOUT(MASKS(CLEAR, "4096", "0", "0"), "7", "6", ", \"src_family\": 0, \"dst_family\": 1"))
+#define ACQUIRE                                                                                                        \
+    BARRIERS("barrier", LAYOUT(MASKS("0", "0", COPY, "2048"), "7", "6", ", \"src_family\": 0, \"dst_family\": 1"))
 #define TAIL "]}"
 
 static void expect(const char *what, const char *word, const char *text)
@@ -93,23 +99,29 @@ Test(capture_file, races)
     expect("no source access", "race",
            HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "0", COPY, "2048")) "," READ("0")) TAIL);
     expect("no destination access", "race",
-           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", COPY, "4096")) "," READ("0")) TAIL);
-    expect("write after read", "race",
-           HEAD SUBMIT("0", WRITE("0") "," SHOWN "," READ("0") "," WRITE("0")) TAIL);
+           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", COPY, "4096")) "," READ("0"))
+               TAIL);
+    expect("write after read", "race", HEAD SUBMIT("0", WRITE("0") "," SHOWN "," READ("0") "," WRITE("0")) TAIL);
     expect("other bytes", NULL,
            HEAD SUBMIT("0", WRITE("0") "," ACCESS("fill", "0", CLEAR, "4096", "\"range\": [64, 64]")) TAIL);
     expect("through an alias", "race on buffer 3 '' through its alias",
            HEAD SUBMIT("0", WRITE("0") "," WRITE("3")) TAIL);
     expect("an alias behind a barrier", NULL,
-           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", CLEAR, "4096")) "," WRITE("3")) TAIL);
-    expect("a command of the pass does what it declares", NULL, HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "4096") "," OF_PASS(WRITE_OF)) TAIL);
-    expect("reads what it writes", NULL, HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "6144") "," OF_PASS(READ_OF)) TAIL);
-    expect("writes what it only reads", "race on buffer 0 'a': pass (command 2 of submit 0, queue 0, frame 0) reads, fill",
+           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", CLEAR, "4096")) "," WRITE("3"))
+               TAIL);
+    expect("a command of the pass does what it declares", NULL,
+           HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "4096") "," OF_PASS(WRITE_OF)) TAIL);
+    expect("reads what it writes", NULL,
+           HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "6144") "," OF_PASS(READ_OF)) TAIL);
+    expect("writes what it only reads",
+           "race on buffer 0 'a': pass (command 2 of submit 0, queue 0, frame 0) reads, fill",
            HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "2048") "," OF_PASS(WRITE_OF)) TAIL);
-    expect("another part of the pass reads", "race on buffer 0 'a': fill (command 2 of submit 0, queue 0, frame 0) writes, pass",
+    expect("another part of the pass reads",
+           "race on buffer 0 'a': fill (command 2 of submit 0, queue 0, frame 0) writes, pass",
            HEAD SUBMIT("0", FILLED "," OF_PASS(WRITE_OF) "," DECLARED("0", "0", "2048")) TAIL);
     expect("behind a barrier of its own", NULL,
-           HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "2048") "," BARRIERS("barrier", GLOBAL(COPY, "0", CLEAR, "0")) "," OF_PASS(WRITE_OF)) TAIL);
+           HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "2048") "," BARRIERS(
+                                "barrier", GLOBAL(COPY, "0", CLEAR, "0")) "," OF_PASS(WRITE_OF)) TAIL);
     expect("other bytes than those that it reads", NULL,
            HEAD SUBMIT("0", FILLED "," DECLARED("0", "64", "2048") "," OF_PASS(WRITE_OF)) TAIL);
     expect("unseen queue", "race", HEAD SUBMIT("0", WRITE("0") "," SHOWN) "," SUBMIT("1", READ("0")) TAIL);
@@ -118,43 +130,54 @@ Test(capture_file, races)
 Test(capture_file, semaphores)
 {
     expect("waited for", NULL,
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), READ("0"), "") TAIL);
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), READ("0"), "")
+               TAIL);
     expect("waited for before it is signalled", NULL,
-           HEAD SYNCED("1", SYNC("0", "1", ALL), READ("0"), "") "," SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) TAIL);
+           HEAD SYNCED("1", SYNC("0", "1", ALL), READ("0"), "") "," SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL))
+               TAIL);
     expect("a smaller value", NULL,
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "5", ALL)) "," SYNCED("1", SYNC("0", "3", ALL), READ("0"), "") TAIL);
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "5", ALL)) "," SYNCED("1", SYNC("0", "3", ALL), READ("0"), "")
+               TAIL);
     expect("two signals", NULL,
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL) "," SYNC("1", "1", ALL)) ","
-               SYNCED("1", SYNC("1", "1", ALL), READ("0"), "") TAIL);
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL) "," SYNC("1", "1", ALL)) "," SYNCED(
+               "1", SYNC("1", "1", ALL), READ("0"), "") TAIL);
     expect("another stage waits", "race",
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", CLEAR), READ("0"), "") TAIL);
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", CLEAR), READ("0"), "")
+               TAIL);
     expect("another stage signals", "race",
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", COPY)) "," SYNCED("1", SYNC("0", "1", ALL), READ("0"), "") TAIL);
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", COPY)) "," SYNCED("1", SYNC("0", "1", ALL), READ("0"), "")
+               TAIL);
     expect("never signalled", "wait: vkQueueSubmit2 (submit 0, queue 1, frame 0) waits for value 2 of semaphore 0",
            HEAD SYNCED("1", SYNC("0", "2", ALL), WRITE("0"), "") TAIL);
-    expect("a value that does not rise", "wait: vkQueueSubmit2 (submit 1, queue 0, frame 0) signals value 1 of semaphore 0, which is at 1",
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("0", "", WRITE("1"), SYNC("0", "1", ALL)) TAIL);
+    expect("a value that does not rise",
+           "wait: vkQueueSubmit2 (submit 1, queue 0, frame 0) signals value 1 of semaphore 0, which is at 1",
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("0", "", WRITE("1"), SYNC("0", "1", ALL))
+               TAIL);
     expect("a circle", "wait: deadlock",
-           HEAD SYNCED("0", SYNC("1", "1", ALL), WRITE("0"), SYNC("0", "1", ALL)) ","
-               SYNCED("1", SYNC("0", "1", ALL), WRITE("1"), SYNC("1", "1", ALL)) TAIL);
+           HEAD SYNCED("0", SYNC("1", "1", ALL), WRITE("0"),
+                       SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), WRITE("1"), SYNC("1", "1", ALL)) TAIL);
     expect("binary ones by turns", NULL,
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("2", "0", ALL)) "," SYNCED("1", SYNC("2", "0", ALL), READ("0"), SYNC("0", "1", ALL))
-               "," SYNCED("0", SYNC("0", "1", ALL), WRITE("0"), SYNC("2", "0", ALL)) ","
-                   SYNCED("1", SYNC("2", "0", ALL), READ("0"), "") TAIL);
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("2", "0", ALL)) "," SYNCED(
+               "1", SYNC("2", "0", ALL), READ("0"),
+               SYNC("0", "1", ALL)) "," SYNCED("0", SYNC("0", "1", ALL), WRITE("0"),
+                                               SYNC("2", "0", ALL)) "," SYNCED("1", SYNC("2", "0", ALL), READ("0"), "")
+               TAIL);
     expect("a binary one that was signalled before", NULL,
            "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}, {\"kind\": 2, \"family\": 1}, {\"kind\": 3}],"
            "\"semaphores\": [{}, {}, {\"binary\": 1, \"initial\": 1}], \"resources\": ["
-           "{\"memory\": 0, \"bytes\": 256, \"flags\": 1}], \"submits\": ["
-               SYNCED("0", SYNC("2", "0", ALL), WRITE("0"), SYNC("2", "0", ALL)) "," SYNCED("1", SYNC("2", "0", ALL), READ("0"), "")
-                   TAIL);
+           "{\"memory\": 0, \"bytes\": 256, \"flags\": 1}], \"submits\": [" SYNCED(
+               "0", SYNC("2", "0", ALL), WRITE("0"), SYNC("2", "0", ALL)) "," SYNCED("1", SYNC("2", "0", ALL),
+                                                                                     READ("0"), "") TAIL);
     expect("a host wait before a submit", NULL,
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) ","
-               "{\"name\": \"vkWaitSemaphores\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "]},"
-                   SYNCED("1", "", READ("0"), "") TAIL);
+           HEAD SYNCED("0", "", WRITE("0"),
+                       SYNC("0", "1", ALL)) ","
+                                            "{\"name\": \"vkWaitSemaphores\", \"queue\": 2, \"waits\": [" SYNC(
+                                                "0", "1", ALL) "]}," SYNCED("1", "", READ("0"), "") TAIL);
     expect("a host wait by another thread", "race",
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) ","
-               "{\"name\": \"vkWaitSemaphores\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "]},"
-               SUBMIT("1", READ("0")) TAIL);
+           HEAD SYNCED("0", "", WRITE("0"),
+                       SYNC("0", "1", ALL)) ","
+                                            "{\"name\": \"vkWaitSemaphores\", \"queue\": 2, \"waits\": [" SYNC(
+                                                "0", "1", ALL) "]}," SUBMIT("1", READ("0")) TAIL);
 }
 
 #define HOST_SIGNALS(value) "{\"name\": \"vkSignalSemaphore\", \"queue\": 2, \"signals\": [" SYNC("0", value, ALL) "]}"
@@ -163,37 +186,38 @@ Test(capture_file, semaphores)
 /* The order of the calls counts where a binary semaphore is waited for. */
 Test(capture_file, binary_semaphores)
 {
-    expect("behind the host", NULL,
-           HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("2", "0", ALL)) "," HOST_SIGNALS("1") "," WAITS_FOR_BINARY TAIL);
-    expect("before the host",
-           "wait: vkQueueSubmit2 (submit 1, queue 1, frame 0) waits for the binary semaphore 2, whose signal depends on "
-           "vkSignalSemaphore (submit 2, queue 2, frame 0)",
-           HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY "," HOST_SIGNALS("1") TAIL);
+    expect(
+        "behind the host", NULL,
+        HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("2", "0", ALL)) "," HOST_SIGNALS("1") "," WAITS_FOR_BINARY TAIL);
+    expect(
+        "before the host",
+        "wait: vkQueueSubmit2 (submit 1, queue 1, frame 0) waits for the binary semaphore 2, whose signal depends on "
+        "vkSignalSemaphore (submit 2, queue 2, frame 0)",
+        HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY "," HOST_SIGNALS("1") TAIL);
     expect("by the order of the queue", "wait: vkQueueSubmit2 (submit 2, queue 1",
-           HEAD SYNCED("0", SYNC("0", "1", ALL), "", "") "," SYNCED("0", "", "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY ","
-               HOST_SIGNALS("1") TAIL);
+           HEAD SYNCED("0", SYNC("0", "1", ALL), "", "") "," SYNCED(
+               "0", "", "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY "," HOST_SIGNALS("1") TAIL);
     expect("by another queue", "wait: vkQueueSubmit2 (submit 2, queue 1",
-           HEAD SYNCED("1", SYNC("0", "1", ALL), "", SYNC("1", "1", ALL)) ","
-               SYNCED("0", SYNC("1", "1", ALL), "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY "," HOST_SIGNALS("1") TAIL);
+           HEAD SYNCED("1", SYNC("0", "1", ALL), "", SYNC("1", "1", ALL)) "," SYNCED(
+               "0", SYNC("1", "1", ALL), "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY "," HOST_SIGNALS("1") TAIL);
     expect("timelines may be waited for before", NULL,
-           HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("1", "1", ALL)) "," SYNCED("1", SYNC("1", "1", ALL), "", "") ","
-               HOST_SIGNALS("1") TAIL);
+           HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("1", "1", ALL)) "," SYNCED("1", SYNC("1", "1", ALL), "",
+                                                                                     "") "," HOST_SIGNALS("1") TAIL);
 }
 
 #define HOST_READS                                                                                                     \
-    "{\"name\": \"host\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "], \"commands\": ["                         \
-        ACCESS("look", "0", "16384", "8192", "\"range\": [0, 64]") "]}"
+    "{\"name\": \"host\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "], \"commands\": [" ACCESS(                 \
+        "look", "0", "16384", "8192", "\"range\": [0, 64]") "]}"
 
 Test(capture_file, host)
 {
     expect("shown to the host", NULL,
-           HEAD SYNCED("0", "", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", "16384", "8192")), SYNC("0", "1", ALL))
-               "," HOST_READS TAIL);
-    expect("a semaphore alone", "race",
-           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," HOST_READS TAIL);
+           HEAD SYNCED("0", "", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", "16384", "8192")),
+                       SYNC("0", "1", ALL)) "," HOST_READS TAIL);
+    expect("a semaphore alone", "race", HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," HOST_READS TAIL);
     expect("written before the submit", NULL,
-           HEAD "{\"name\": \"host\", \"queue\": 2, \"commands\": ["
-               ACCESS("put", "0", "16384", "16384", "\"range\": [0, 64]") "]}," SYNCED("0", "", READ("0"), "") TAIL);
+           HEAD "{\"name\": \"host\", \"queue\": 2, \"commands\": [" ACCESS(
+               "put", "0", "16384", "16384", "\"range\": [0, 64]") "]}," SYNCED("0", "", READ("0"), "") TAIL);
 }
 
 Test(capture_file, layouts_and_content)
@@ -204,33 +228,33 @@ Test(capture_file, layouts_and_content)
     expect("read in another layout", "layout: copy",
            HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", TO_SRC) "," MIP("1")) TAIL);
     expect("wrong old layout", "layout: barrier",
-           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", LAYOUT(MASKS(CLEAR, "4096", COPY, "2048"), "1", "6", "")))
-               TAIL);
+           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS(
+                                "barrier", LAYOUT(MASKS(CLEAR, "4096", COPY, "2048"), "1", "6", ""))) TAIL);
     expect("content thrown away", "content: copy",
-           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", LAYOUT(MASKS(CLEAR, "4096", COPY, "2048"), "0", "6", ""))
-                       "," MIP("6")) TAIL);
+           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", LAYOUT(MASKS(CLEAR, "4096", COPY, "2048"), "0",
+                                                                            "6", "")) "," MIP("6")) TAIL);
     expect("never written", "content: copy", HEAD SUBMIT("0", READ("0")) TAIL);
     expect("lost to an alias", "content: copy",
-           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(ALL, "65536", ALL, "98304")) "," WRITE("3") ","
-                       BARRIERS("barrier", GLOBAL(ALL, "65536", ALL, "98304")) "," READ("0")) TAIL);
+           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(ALL, "65536", ALL, "98304")) "," WRITE(
+                                "3") "," BARRIERS("barrier", GLOBAL(ALL, "65536", ALL, "98304")) "," READ("0")) TAIL);
     expect("two barriers of one command", "race on image 2 'i': two barriers",
-           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", TO_SRC "," LAYOUT(MASKS(COPY, "0", CLEAR, "4096"), "6", "7", "")))
-               TAIL);
+           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS(
+                                "barrier", TO_SRC "," LAYOUT(MASKS(COPY, "0", CLEAR, "4096"), "6", "7", ""))) TAIL);
     expect("a stage that the queue lacks", "stages: barrier",
            HEAD SUBMIT("1", BARRIERS("barrier", GLOBAL("2048", "0", COPY, "2048"))) TAIL);
     expect("an access that no stage does", "stages: barrier",
            HEAD SUBMIT("0", BARRIERS("barrier", GLOBAL(COPY, "4096", COPY, "32"))) TAIL);
 }
 
-#define SEEN(resource, stages, access, more)                                                                           \
-    ACCESS("seen", resource, stages, access, "\"flags\": 4, " more)
+#define SEEN(resource, stages, access, more) ACCESS("seen", resource, stages, access, "\"flags\": 4, " more)
 #define HOST(commands) "{\"name\": \"host\", \"queue\": 2, \"commands\": [" commands "]}"
 
 /* What the capture saw breaks no rule, and what the host wrote is content. */
 Test(capture_file, observed)
 {
     expect("seen anywhere", NULL, HEAD SUBMIT("0", WRITE("0") "," SEEN("0", CLEAR, "6144", "\"range\": [0, 64]")) TAIL);
-    expect("by a stage that the queue lacks", NULL, HEAD SUBMIT("1", SEEN("0", "2048", "64", "\"range\": [0, 64]")) TAIL);
+    expect("by a stage that the queue lacks", NULL,
+           HEAD SUBMIT("1", SEEN("0", "2048", "64", "\"range\": [0, 64]")) TAIL);
     expect("never written", NULL, HEAD HOST(SEEN("0", "16384", "8192", "\"range\": [0, 64]")) TAIL);
     expect("in no layout", NULL, HEAD SUBMIT("0", SEEN("2", ALL, "32768", "\"range\": [0, 2, 0, 2]")) TAIL);
     expect("written by the host", NULL,
@@ -238,8 +262,8 @@ Test(capture_file, observed)
     expect("other bytes are not", "content: copy",
            HEAD HOST(SEEN("0", "16384", "16384", "\"range\": [0, 48]")) "," SUBMIT("0", READ("0")) TAIL);
     expect("it orders nothing", "race",
-           HEAD SUBMIT("0", WRITE("0")) "," HOST(SEEN("0", "16384", "24576", "\"range\": [0, 64]")) ","
-               SUBMIT("0", WRITE("0")) TAIL);
+           HEAD SUBMIT("0", WRITE("0")) "," HOST(SEEN("0", "16384", "24576", "\"range\": [0, 64]")) "," SUBMIT(
+               "0", WRITE("0")) TAIL);
     expect("a call with data alone", NULL,
            HEAD SUBMIT("0", "{\"kind\": \"access\", \"name\": \"call\", \"data\": \"\", \"list\": []}") TAIL);
 }
@@ -247,20 +271,21 @@ Test(capture_file, observed)
 Test(capture_file, ownership_and_events)
 {
     expect("handed over", NULL,
-           HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE, SYNC("0", "1", ALL)) ","
-               SYNCED("1", SYNC("0", "1", ALL), ACQUIRE "," MIP("6"), "") TAIL);
+           HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE,
+                       SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), ACQUIRE "," MIP("6"), "") TAIL);
     expect("taken", "ownership: copy",
-           HEAD SYNCED("0", "", OPEN "," CLEARED "," BARRIERS("barrier", TO_SRC), SYNC("0", "1", ALL)) ","
-               SYNCED("1", SYNC("0", "1", ALL), MIP("6"), "") TAIL);
+           HEAD SYNCED("0", "", OPEN "," CLEARED "," BARRIERS("barrier", TO_SRC),
+                       SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), MIP("6"), "") TAIL);
     expect("acquired unreleased", "ownership: barrier",
-           HEAD SYNCED("0", "", OPEN "," CLEARED, SYNC("0", "1", ALL)) ","
-               SYNCED("1", SYNC("0", "1", ALL), ACQUIRE, "") TAIL);
-    expect("released, and used", "ownership: copy",
-           HEAD SUBMIT("0", OPEN "," CLEARED "," RELEASE "," MIP("7")) TAIL);
+           HEAD SYNCED("0", "", OPEN "," CLEARED, SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), ACQUIRE, "")
+               TAIL);
+    expect("released, and used", "ownership: copy", HEAD SUBMIT("0", OPEN "," CLEARED "," RELEASE "," MIP("7")) TAIL);
     expect("acquired without a wait", "race",
-           HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE, SYNC("0", "1", ALL)) "," SYNCED("1", "", ACQUIRE, "") TAIL);
+           HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE, SYNC("0", "1", ALL)) "," SYNCED("1", "", ACQUIRE, "")
+               TAIL);
 #define SPLIT(kind) BARRIERS(kind, GLOBAL(CLEAR, "4096", COPY, "2048"))
-    expect("an event", NULL, HEAD SUBMIT("0", WRITE("0") "," SPLIT("set") "," WRITE("1") "," SPLIT("wait") "," READ("0")) TAIL);
+    expect("an event", NULL,
+           HEAD SUBMIT("0", WRITE("0") "," SPLIT("set") "," WRITE("1") "," SPLIT("wait") "," READ("0")) TAIL);
     expect("written behind the event", "race",
            HEAD SUBMIT("0", SPLIT("set") "," WRITE("0") "," SPLIT("wait") "," READ("0")) TAIL);
     expect("never set", "event: barrier", HEAD SUBMIT("0", SPLIT("wait")) TAIL);
@@ -269,13 +294,16 @@ Test(capture_file, ownership_and_events)
 /* ---- files ---- */
 
 #define GIVEN                                                                                                          \
-    "{\"kind\": \"access\", \"name\": \"update\", \"changes\": 2, \"pair\": 4, \"refs\": [2, 1], \"data\": \"/+9/AA==\", " \
+    "{\"kind\": \"access\", \"name\": \"update\", \"changes\": 2, \"pair\": 4, \"refs\": [2, 1], \"data\": "           \
+    "\"/+9/AA==\", "                                                                                                   \
     "\"list\": [{\"resource\": 1, \"stages\": 16384, \"access\": 16384, \"flags\": 4, \"range\": [0, 64]}]}"
 #define OBJECTS                                                                                                        \
-    "], \"device\": 1, \"objects\": [{\"name\": \"vkCreateDevice\", \"data\": \"AAEC\"}, {\"name\": \"vkCreateBuffer\", " \
+    "], \"device\": 1, \"objects\": [{\"name\": \"vkCreateDevice\", \"data\": \"AAEC\"}, {\"name\": "                  \
+    "\"vkCreateBuffer\", "                                                                                             \
     "\"refs\": [1], \"data\": \"\"}, {\"name\": \"unknown\"}]}"
-static const char good[] = HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE "," WRITE("0") "," SHOWN "," READ("0") "," GIVEN,
-                                       SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), ACQUIRE "," MIP("6"), "") OBJECTS;
+static const char good[] =
+    HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE "," WRITE("0") "," SHOWN "," READ("0") "," GIVEN,
+                SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), ACQUIRE "," MIP("6"), "") OBJECTS;
 
 static hd_stream *read_good(const char *text)
 {

@@ -69,8 +69,7 @@ static void try_stream(const hd_stream *s, uint64_t seed, unsigned *left_out, un
         snprintf(what, sizeof(what), "what node %u needs", y);
         expect_valid(s, g, keep, before.content, seed, what);
         hdt_content part = hdt_content_of(s, g, keep);
-        cr_expect(hdt_content_same(&whole, &part, y), "HEDDLE_SEED=%llu: node %u",
-                  (unsigned long long)seed, y);
+        cr_expect(hdt_content_same(&whole, &part, y), "HEDDLE_SEED=%llu: node %u", (unsigned long long)seed, y);
         hdt_content_free(&part);
         for (uint32_t x = 0; x < g->node_count; x++)
             *left_out += !keep[x];

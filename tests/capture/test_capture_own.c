@@ -88,9 +88,8 @@ static void make_resources(void)
     VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                    .allocationSize = need.size + 65536};
     cr_assert_eq(e.vkAllocateMemory(e.device, &memory, NULL, &e.memory), VK_SUCCESS);
-    VkBindBufferMemoryInfo places[2] = {
-        {VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO, NULL, e.a, e.memory, 0},
-        {VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO, NULL, e.b, e.memory, 4096}};
+    VkBindBufferMemoryInfo places[2] = {{VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO, NULL, e.a, e.memory, 0},
+                                        {VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO, NULL, e.b, e.memory, 4096}};
     VkBindImageMemoryInfo place = {VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO, NULL, e.image, e.memory, 65536};
     cr_assert_eq(e.vkBindBufferMemory2(e.device, 2, places), VK_SUCCESS);
     cr_assert_eq(e.vkBindImageMemory2(e.device, 1, &place), VK_SUCCESS);
@@ -107,10 +106,9 @@ static void open_engine(void)
         HD_OK);
     cr_assert_eq(hd_capture_open(NULL), HD_INVALID_ARGUMENT, "one at a time");
     static const hd_queue_kind one[] = {HD_QUEUE_GFX};
-    hd_result result = hd_vk_create(&(hd_vk_desc){.get_instance_proc = hd_capture_get_instance_proc,
-                                                  .queue_kinds = one,
-                                                  .queue_kind_count = 1},
-                                    &e.vk);
+    hd_result result = hd_vk_create(
+        &(hd_vk_desc){.get_instance_proc = hd_capture_get_instance_proc, .queue_kinds = one, .queue_kind_count = 1},
+        &e.vk);
     if (hdt_vk_none(result)) {
         hd_capture_close();
         cr_skip_test("no Vulkan 1.3 device");
@@ -129,9 +127,8 @@ static void open_engine(void)
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                     .queueFamilyIndex = info.queues[0].family};
     cr_assert_eq(e.vkCreateCommandPool(e.device, &pool, NULL, &e.pool), VK_SUCCESS);
-    VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                            .commandPool = e.pool,
-                                            .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = e.pool, .commandBufferCount = 1};
     cr_assert_eq(e.vkAllocateCommandBuffers(e.device, &allocate, &e.first), VK_SUCCESS);
     cr_assert_eq(e.vkAllocateCommandBuffers(e.device, &allocate, &e.second), VK_SUCCESS);
     allocate.level = VK_COMMAND_BUFFER_LEVEL_SECONDARY;
@@ -369,8 +366,13 @@ static void picture(VkImageLayout from, const char *sentence)
     VkBufferImageCopy2 region = {.sType = VK_STRUCTURE_TYPE_BUFFER_IMAGE_COPY_2,
                                  .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                  .imageExtent = {4, 4, 1}};
-    VkCopyImageToBufferInfo2 info = {VK_STRUCTURE_TYPE_COPY_IMAGE_TO_BUFFER_INFO_2, NULL, e.image,
-                                     VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, e.b, 1, &region};
+    VkCopyImageToBufferInfo2 info = {VK_STRUCTURE_TYPE_COPY_IMAGE_TO_BUFFER_INFO_2,
+                                     NULL,
+                                     e.image,
+                                     VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                                     e.b,
+                                     1,
+                                     &region};
     e.vkCmdCopyImageToBuffer2(e.first, &info);
     e.vkCmdUpdateBuffer(e.first, e.b, 64, 4, "word"); /* behind the 64 bytes of the image */
     submit(e.first, VK_NULL_HANDLE, VK_NULL_HANDLE, VK_NULL_HANDLE);

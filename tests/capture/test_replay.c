@@ -390,7 +390,7 @@ Test(replay, the_validation_layer_is_listened_to)
     fill(&m, a, 2);
     hd_stream *s = hdt_maker_end(&m);
     cr_expect_eq(replay(s, &n), HD_VULKAN);
-    cr_expect(n.messages == 2 && strstr(n.first, "SYNC-HAZARD"), "%s", n.first);
+    cr_expect(n.messages == 2 && strstr(n.first, "WRITE_AFTER_WRITE"), "%s", n.first);
     cr_expect_eq(replay_with(s, (hd_replay_desc){0}, &n), HD_OK, "%s", n.first);
     hd_stream_free(s);
 }

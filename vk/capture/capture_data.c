@@ -160,12 +160,11 @@ uint32_t hdi_cap_stream_object_locked(uint32_t record)
 
 /* ---- commands ---- */
 
-/* The same function, also by its name as an extension. */
-static bool same_call(const char *noted, const char *name)
+/* The same function, also by another name of it. */
+static bool same_call(const char *noted, const hdi_call *call)
 {
-    size_t bytes = strlen(noted);
-    return strncmp(noted, name, bytes) == 0 &&
-           (!name[bytes] || strcmp(name + bytes, "KHR") == 0 || strcmp(name + bytes, "EXT") == 0);
+    const hdi_call *own = strcmp(noted, call->name) == 0 ? call : hdi_call_find(noted);
+    return own == call || (own && own->hook && own->hook == call->hook);
 }
 
 static bool begins(const char *name, const char *with)
@@ -176,13 +175,14 @@ static bool begins(const char *name, const char *with)
 /* The command that the function was noted as, else a new one; null: one that the stream says by itself. A function that
  * nothing is known of uses and changes all other state, and where it does not look like one that sets state, it is one
  * that does something (acts), as a draw is. */
-static hd_stream_command *command_locked(hdi_cap_commands *c, const char *name, bool *acts)
+static hd_stream_command *command_locked(hdi_cap_commands *c, const hdi_call *call, bool *acts)
 {
+    const char *name = call->name;
     bool noted = false;
     *acts = false;
     for (uint32_t i = c->list->command_count; i-- > 0;) {
         hd_stream_command *x = &c->list->commands[i];
-        if (!same_call(hdi_cap.names->strings[x->name], name) || x->data)
+        if (!same_call(hdi_cap.names->strings[x->name], call) || x->data)
             break;
         if (x->kind == HD_STREAM_ACCESS)
             return x;
@@ -212,7 +212,7 @@ void hdi_call_recorded(VkCommandBuffer commands, const hdi_call *call, const voi
     char text[128];
     hdi_cap_commands *c = whole ? hdi_cap_commands_locked(commands) : NULL;
     bool acts;
-    hd_stream_command *command = c ? command_locked(c, call->name, &acts) : NULL;
+    hd_stream_command *command = c ? command_locked(c, call, &acts) : NULL;
     if (command) {
         hdi_call_writer *w = hdi_cap_writer_locked();
         hdi_call_write(w, call->type, given);

@@ -297,16 +297,40 @@ static VkResult VKAPI_PTR order_vkQueueSubmit2(VkQueue queue, uint32_t count, co
     return result;
 }
 
-static VkResult VKAPI_PTR order_vkQueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *submits, VkFence fence)
+/* One submit with binary semaphores, as a capture reads presented images by. */
+static VkResult VKAPI_PTR order_vkQueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *submit, VkFence fence)
 {
+    enum { MOST = 16 };
+    VkSemaphoreSubmitInfo waits[MOST], signals[MOST];
+    VkCommandBufferSubmitInfo commands[MOST];
     hdt_vk_device *d = hdt_vk_queue_of(queue)->device;
-    (void)count;
-    (void)submits;
-    (void)fence;
-    pthread_mutex_lock(&d->lock);
-    hdt_vk_fault(d, "vkQueueSubmit: only vkQueueSubmit2 is known here");
-    pthread_mutex_unlock(&d->lock);
-    return VK_ERROR_DEVICE_LOST;
+    if (count != 1 || submit->pNext || submit->waitSemaphoreCount > MOST || submit->commandBufferCount > MOST ||
+        submit->signalSemaphoreCount > MOST) {
+        pthread_mutex_lock(&d->lock);
+        hdt_vk_fault(d, "vkQueueSubmit: only vkQueueSubmit2 is known here, or one small submit");
+        pthread_mutex_unlock(&d->lock);
+        return VK_ERROR_DEVICE_LOST;
+    }
+    for (uint32_t i = 0; i < submit->waitSemaphoreCount; i++)
+        waits[i] = (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                           .semaphore = submit->pWaitSemaphores[i],
+                                           .stageMask = submit->pWaitDstStageMask[i]};
+    for (uint32_t i = 0; i < submit->signalSemaphoreCount; i++)
+        signals[i] = (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                             .semaphore = submit->pSignalSemaphores[i],
+                                             .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
+    for (uint32_t i = 0; i < submit->commandBufferCount; i++)
+        commands[i] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                                  .commandBuffer = submit->pCommandBuffers[i]};
+    return order_vkQueueSubmit2(queue, 1,
+                                &(VkSubmitInfo2){.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                                                 .waitSemaphoreInfoCount = submit->waitSemaphoreCount,
+                                                 .pWaitSemaphoreInfos = waits,
+                                                 .commandBufferInfoCount = submit->commandBufferCount,
+                                                 .pCommandBufferInfos = commands,
+                                                 .signalSemaphoreInfoCount = submit->signalSemaphoreCount,
+                                                 .pSignalSemaphoreInfos = signals},
+                                fence);
 }
 
 static VkResult VKAPI_PTR order_vkQueueBindSparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos,
