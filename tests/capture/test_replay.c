@@ -123,22 +123,6 @@ static void fill(hdt_maker *m, uint32_t buffer, uint32_t value)
     hdt_maker_access(m, buffer, VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT);
 }
 
-static void clear(hdt_maker *m, uint32_t image, float red, uint32_t layout)
-{
-    VkClearColorValue colour = {.float32 = {red, 0, 0, 1}};
-    VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-    struct {
-        VkCommandBuffer commands;
-        VkImage image;
-        VkImageLayout layout;
-        const VkClearColorValue *colour;
-        uint32_t count;
-        const VkImageSubresourceRange *ranges;
-    } arguments = {NULL, HDT_NUMBER(VkImage, m->s->resources[image].object), (VkImageLayout)layout, &colour, 1, &range};
-    hdt_maker_call(m, "vkCmdClearColorImage", &arguments);
-    hdt_maker_access(m, image, VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT)->layout = layout;
-}
-
 static void copy_out(hdt_maker *m, uint32_t image, uint32_t buffer, uint32_t side)
 {
     VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
@@ -277,7 +261,7 @@ Test(replay, ownership_and_pictures)
     uint32_t buffer = hdt_maker_buffer(&m, "texels", sizeof(red), memory, 1024);
     hdt_maker_submit(&m, gfx, none, (hd_stream_sync){given, 0, 0});
     transition(&m, image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
-    clear(&m, image, 1, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    hdt_maker_clear(&m, image, 1, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     for (int i = 0; i < 2; i++) {
         if (i)
             hdt_maker_submit(&m, transfer, (hd_stream_sync){given, 0, 0}, none);
@@ -354,7 +338,7 @@ static hd_stream *window_stream(void)
     m.s->resources[image].object = hdt_maker_object(&m, "vkGetSwapchainImagesKHR");
     hdt_maker_submit(&m, gfx, none, (hd_stream_sync){drawn, 0, 0});
     transition(&m, image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
-    clear(&m, image, 1, VK_IMAGE_LAYOUT_GENERAL);
+    hdt_maker_clear(&m, image, 1, VK_IMAGE_LAYOUT_GENERAL);
     transition(&m, image, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR);
     hdt_maker_submit(&m, gfx, (hd_stream_sync){drawn, 0, 0}, none);
     hdi_call_write_bytes(&m.w, &hash, sizeof(hash));

@@ -61,19 +61,9 @@ static hd_stream *red_stream(void)
     uint32_t host = hdt_maker_queue(&m, HD_QUEUE_HOST, HD_NONE), gfx = hdt_maker_queue(&m, HD_QUEUE_GFX, 0);
     uint32_t memory = hdt_maker_memory(&m, 4096), image = hdt_maker_image(&m, "red", SIDE, SIDE);
     uint32_t buffer = hdt_maker_buffer(&m, "texels", sizeof(red), memory, 0);
-    VkClearColorValue colour = {.float32 = {1, 0, 0, 1}};
-    VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                 .imageExtent = {SIDE, SIDE, 1}};
     VkImage image_number = HDT_NUMBER(VkImage, m.s->resources[image].object);
-    struct {
-        VkCommandBuffer commands;
-        VkImage image;
-        VkImageLayout layout;
-        const VkClearColorValue *colour;
-        uint32_t count;
-        const VkImageSubresourceRange *ranges;
-    } clear = {NULL, image_number, VK_IMAGE_LAYOUT_GENERAL, &colour, 1, &range};
     struct {
         VkCommandBuffer commands;
         VkImage image;
@@ -85,9 +75,7 @@ static hd_stream *red_stream(void)
               1,    &region};
     hdt_maker_submit(&m, gfx, none, none);
     change_layout(&m, image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
-    hdt_maker_call(&m, "vkCmdClearColorImage", &clear);
-    hdt_maker_access(&m, image, VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT)->layout =
-        VK_IMAGE_LAYOUT_GENERAL;
+    hdt_maker_clear(&m, image, 1, VK_IMAGE_LAYOUT_GENERAL);
     change_layout(&m, image, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_GENERAL);
     hdt_maker_call(&m, "vkCmdCopyImageToBuffer", &copy);
     hdt_maker_access(&m, image, VK_PIPELINE_STAGE_2_COPY_BIT, VK_ACCESS_2_TRANSFER_READ_BIT)->layout =

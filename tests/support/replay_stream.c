@@ -251,3 +251,19 @@ void hdt_maker_read(hdt_maker *m, uint32_t memory, uint32_t resource, uint64_t o
     hdt_maker_command(m, HD_STREAM_ACCESS, "host read");
     hdt_maker_access(m, resource, VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT)->flags = HD_STREAM_OBSERVED;
 }
+
+void hdt_maker_clear(hdt_maker *m, uint32_t image, float red, uint32_t layout)
+{
+    VkClearColorValue colour = {.float32 = {red, 0, 0, 1}};
+    VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    struct {
+        VkCommandBuffer commands;
+        VkImage image;
+        VkImageLayout layout;
+        const VkClearColorValue *colour;
+        uint32_t count;
+        const VkImageSubresourceRange *ranges;
+    } arguments = {NULL, HDT_NUMBER(VkImage, m->s->resources[image].object), (VkImageLayout)layout, &colour, 1, &range};
+    hdt_maker_call(m, "vkCmdClearColorImage", &arguments);
+    hdt_maker_access(m, image, VK_PIPELINE_STAGE_2_CLEAR_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT)->layout = layout;
+}

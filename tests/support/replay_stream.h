@@ -42,6 +42,8 @@ hd_stream_command *hdt_maker_command(hdt_maker *m, hd_stream_kind kind, const ch
 hd_stream_command *hdt_maker_call(hdt_maker *m, const char *name, const void *arguments);
 hd_stream_access *hdt_maker_access(hdt_maker *m, uint32_t resource, uint64_t stages, uint64_t access);
 hd_stream_barrier *hdt_maker_barrier(hdt_maker *m, uint32_t resource);
+/* vkCmdClearColorImage with so much red, with its access. */
+void hdt_maker_clear(hdt_maker *m, uint32_t image, float red, uint32_t layout);
 /* Of a host queue, on the memory of a resource. */
 void hdt_maker_write(hdt_maker *m, uint32_t memory, uint32_t resource, uint64_t offset, const void *bytes,
                      uint32_t count);
